@@ -1,0 +1,203 @@
+"""Evidence to the one reason: total, pure, and small enough to read in one sitting.
+
+Laws of this module:
+
+- Every evidence has exactly one reason; the audit calls ``decide`` on the whole domain.
+- Contradiction and absence lead to doubt, never to a claim: ``result_unreadable`` is the floor.
+- This file knows no text, no store and no engine.
+"""
+
+from typing import assert_never
+
+from attrs import evolve
+
+from surehand.core.outcome.evidence import (
+    PROVEN_NO_EFFECT,
+    Approval,
+    CallRefused,
+    EarlierAttempts,
+    Evidence,
+    NoPause,
+    OpenPause,
+    OwnerGone,
+    Pause,
+    PauseCategory,
+    PauseLookupFailed,
+    Phase,
+    ProcessFact,
+    RecordUnreadable,
+    Refusal,
+    RejectedPause,
+    Report,
+    ReportMissing,
+    ReportUnreadable,
+    RunObserved,
+    TransactionOutcome,
+    is_consistent,
+)
+from surehand.core.outcome.reasons import REASONS, Claims, NextStep, Reason, RecordChanged
+
+#: The reason that each refusal bears.
+REFUSAL_REASONS: dict[Refusal, Reason] = {
+    Refusal.INVALID_INPUT: Reason.INVALID_INPUT,
+    Refusal.UNKNOWN_WORKFLOW: Reason.UNKNOWN_WORKFLOW,
+    Refusal.RUNS_DISABLED: Reason.RUNS_DISABLED,
+    Refusal.WORKFLOW_UNAVAILABLE: Reason.WORKFLOW_UNAVAILABLE,
+    Refusal.REQUEST_ID_CONFLICT: Reason.REQUEST_ID_CONFLICT,
+    Refusal.RETRY_LIMIT: Reason.RETRY_LIMIT,
+    Refusal.NOT_READY_TO_RUN: Reason.NOT_READY_TO_RUN,
+    Refusal.APP_UNREACHABLE: Reason.APP_UNREACHABLE,
+    Refusal.ENGINE_UNAVAILABLE: Reason.PLATFORM_ERROR,
+    Refusal.STORE_UNAVAILABLE: Reason.PLATFORM_ERROR,
+}
+
+#: The reason that each pause category bears when the report proves that nothing was written.
+PAUSE_REASONS: dict[PauseCategory, Reason] = {
+    PauseCategory.IDENTITY: Reason.RECORD_NOT_CONFIRMED,
+    PauseCategory.DISAMBIGUATION: Reason.RECORD_NOT_CONFIRMED,
+    PauseCategory.RESOLUTION: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.HUMAN_REQUIRED: Reason.PERSON_NEEDED,
+    PauseCategory.EFFECT_ESCALATED: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.EFFECT_INDETERMINATE: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.EFFECT_REFUTED: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.EFFECT_UNVERIFIABLE: Reason.RECORD_CHECK_NOT_SET_UP,
+    PauseCategory.PLACEHOLDER_EFFECT: Reason.RECORD_CHECK_NOT_SET_UP,
+    PauseCategory.DELIVERY_UNCERTAIN: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.UNMET_GUARD: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.POSTCONDITION: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.HALT: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.ITEM_APPROVAL: Reason.APPROVAL_NEEDED,
+    PauseCategory.ITEM_DECLINED: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.BUSINESS_DECISION: Reason.PERSON_NEEDED,
+    PauseCategory.READBACK_PENDING: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.OPERATOR_REVIEW: Reason.STOPPED_FOR_REVIEW,
+}
+
+#: The reason of a consistent report whose transaction outcome settles it alone.
+_SETTLED: dict[TransactionOutcome, Reason] = {
+    TransactionOutcome.SAVED_AWAITING_CHECK: Reason.NOT_CHECKED,
+    TransactionOutcome.RECONCILIATION_REQUIRED: Reason.SAVE_NOT_CONFIRMED,
+    TransactionOutcome.COMPLETED_UNVERIFIED: Reason.NOT_CHECKED,
+    TransactionOutcome.ROLLED_BACK: Reason.CHANGE_REVERSED,
+}
+
+#: The reason of a proven-no-effect outcome that left no pause behind.
+_NO_PAUSE: dict[TransactionOutcome, Reason] = {
+    TransactionOutcome.HALTED_BEFORE_EFFECT: Reason.STOPPED_FOR_REVIEW,
+    TransactionOutcome.REJECTED_POLICY: Reason.POLICY_REFUSED,
+    TransactionOutcome.CANCELED: Reason.CANCELED,
+    TransactionOutcome.FAILED_PLATFORM: Reason.PLATFORM_ERROR,
+}
+
+
+def decide(evidence: Evidence) -> Reason:
+    """The one reason that the evidence supports (seed 000, "The result contract")."""
+    match evidence:
+        case CallRefused(refusal=refusal):
+            return REFUSAL_REASONS[refusal]
+        case OwnerGone():
+            return _owner_gone(evidence)
+        case RecordUnreadable():
+            return Reason.RESULT_UNREADABLE
+        case RunObserved():
+            return _observed(evidence)
+        case _:  # pragma: no cover
+            assert_never(evidence)
+
+
+def claims(evidence: Evidence) -> Claims:
+    """What the answer to this evidence says.
+
+    The reason's own row, weakened where a refused call stands on earlier attempts that may have written: such a call never says that nothing was written.
+    """
+    row = REASONS[decide(evidence)]
+    if isinstance(evidence, CallRefused) and evidence.earlier is EarlierAttempts.UNKNOWN:
+        return evolve(
+            row,
+            record_changed=RecordChanged.UNKNOWN,
+            safe_to_retry=False,
+            next_step=NextStep.HAVE_A_PERSON_CHECK_THE_RECORD,
+        )
+    return row
+
+
+def _owner_gone(evidence: OwnerGone) -> Reason:
+    """What a dead owner's record proves (DESIGN section 3, "The delivery boundary")."""
+    match evidence.phase:
+        case Phase.RESERVED:
+            return Reason.INTERRUPTED_BEFORE_SAVE
+        case Phase.STARTED:
+            return Reason.INTERRUPTED_BEFORE_SAVE if evidence.journaled else Reason.INTERRUPTED
+        case Phase.DELIVERING | Phase.FINISHED:
+            return Reason.INTERRUPTED
+        case _:  # pragma: no cover
+            assert_never(evidence.phase)
+
+
+def _observed(run: RunObserved) -> Reason:
+    match run.process:
+        case ProcessFact.STILL_RUNNING:
+            return Reason.WAITING_FOR_APPROVAL if run.approval is Approval.WAITING else Reason.RUNNING
+        case ProcessFact.TIMED_OUT:
+            return Reason.TIMED_OUT
+        case ProcessFact.NOT_LAUNCHED:
+            return _never_executed(run, Reason.PLATFORM_ERROR)
+        case ProcessFact.REFUSED_BEFORE_EXECUTION:
+            return _never_executed(run, Reason.NOT_READY_TO_RUN)
+        case ProcessFact.EXITED_CLEANLY | ProcessFact.EXITED_WITH_ERROR:
+            return _exited(run)
+        case _:  # pragma: no cover
+            assert_never(run.process)
+
+
+def _never_executed(run: RunObserved, reason: Reason) -> Reason:
+    """A process that never executed leaves neither a report nor a pause; anything else contradicts it."""
+    if isinstance(run.report, ReportMissing) and isinstance(run.pause, NoPause):
+        return reason
+    return Reason.RESULT_UNREADABLE
+
+
+def _exited(run: RunObserved) -> Reason:
+    match run.report:
+        case ReportMissing() | ReportUnreadable():
+            return Reason.RESULT_UNREADABLE
+        case Report() as report:
+            return _reported(run, report) if is_consistent(report) else Reason.RESULT_UNREADABLE
+        case _:  # pragma: no cover
+            assert_never(run.report)
+
+
+def _reported(run: RunObserved, report: Report) -> Reason:
+    if report.transaction is TransactionOutcome.VERIFIED:
+        return _verified(run, report)
+    if report.transaction in PROVEN_NO_EFFECT:
+        return _nothing_written(run, report.transaction)
+    if report.transaction is TransactionOutcome.NOT_STATED:
+        # A legacy report with only the success flag finished unchecked; a coarse halt proves nothing.
+        return Reason.NOT_CHECKED if report.success else Reason.RESULT_UNREADABLE
+    return _SETTLED[report.transaction]
+
+
+def _verified(run: RunObserved, report: Report) -> Reason:
+    if run.process is not ProcessFact.EXITED_CLEANLY or not isinstance(run.pause, NoPause):
+        return Reason.RESULT_UNREADABLE
+    if report.check < report.minimum:
+        return Reason.CHECKED_BELOW_MINIMUM
+    return Reason.SAVED_AND_CHECKED
+
+
+def _nothing_written(run: RunObserved, transaction: TransactionOutcome) -> Reason:
+    pause: Pause = run.pause
+    if isinstance(pause, RejectedPause):
+        return Reason.STOPPED_BY_PERSON
+    if run.approval is Approval.REQUIRED:
+        return Reason.APPROVAL_NEEDED
+    match pause:
+        case OpenPause(category=category):
+            return PAUSE_REASONS[category]
+        case PauseLookupFailed():
+            return Reason.STOPPED_FOR_REVIEW
+        case NoPause():
+            return _NO_PAUSE[transaction]
+        case _:  # pragma: no cover
+            assert_never(pause)

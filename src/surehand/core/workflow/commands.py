@@ -1,0 +1,185 @@
+"""What the replay machine asks for, and what it is told: the language between core and an engine.
+
+Laws of this module:
+
+- An engine performs one command and answers with one observation. It never skips, repeats, reorders or judges.
+- Text in a command is what is to be entered; text in an observation is what was seen. Neither leaves the engine's process.
+- An exception of a library becomes a ``Fault`` by its type; its message is dropped.
+"""
+
+from collections.abc import Mapping
+from enum import Enum, unique
+
+from attrs import frozen
+
+from surehand.core.outcome.evidence import Delivery, Pause, Report
+from surehand.core.workflow.bundle import PageGate, Target, WriteRoute
+
+
+@frozen
+class Open:
+    """Open a path of the app and wait until the page has loaded. Answer: ``Done`` or ``Fault``."""
+
+    path: str
+
+
+@frozen
+class CheckPage:
+    """Wait, within the engine's limit, until the gate holds. Answer: ``Done`` or ``Fault``."""
+
+    gate: PageGate
+
+
+@frozen
+class ReadTexts:
+    """Read the shown text of each target. Answer: ``Texts`` (same order) or ``Fault``."""
+
+    targets: tuple[Target, ...]
+    rows: tuple[str | None, ...]
+
+
+@frozen
+class Fill:
+    """Replace the text of the field and leave it. Answer: ``Done`` or ``Fault``."""
+
+    target: Target
+    row: str | None
+    text: str
+
+
+@frozen
+class Choose:
+    """Choose the option with exactly this label. Answer: ``Done`` or ``Fault``."""
+
+    target: Target
+    row: str | None
+    label: str
+
+
+@frozen
+class ReadValue:
+    """Read what the field holds (for a choice: the label of the chosen option). Answer: ``Texts`` of one, or ``Fault``."""
+
+    target: Target
+    row: str | None
+
+
+@frozen
+class Click:
+    """Click the target, with the fence closed. Answer: ``Done`` or ``Fault``."""
+
+    target: Target
+    row: str | None
+
+
+@frozen
+class ReadRecords:
+    """Read the records over the read-back channel. Answer: ``Records`` or ``RecordsUnavailable``."""
+
+
+@frozen
+class Save:
+    """Arm the fence for the one route, click the target, and wait for what the fence measured. Answer: ``SaveObserved``.
+
+    The fence passes the durable delivery boundary before the first byte of the write leaves. A fault of the click is no answer: the fence's verdict is.
+    """
+
+    target: Target
+    row: str | None
+    route: WriteRoute
+
+
+@frozen
+class Wait:
+    """Let time pass. Answer: ``Done``."""
+
+    milliseconds: int
+
+
+@frozen
+class Finish:
+    """The run is over; nothing follows."""
+
+    report: Report
+    pause: Pause
+
+
+Command = Open | CheckPage | ReadTexts | Fill | Choose | ReadValue | Click | ReadRecords | Save | Wait | Finish
+
+
+@frozen
+class Done:
+    """The command was performed."""
+
+
+@frozen
+class Texts:
+    """What was read, in the order asked."""
+
+    values: tuple[str, ...]
+
+
+@frozen
+class Record:
+    """One record of the read-back channel: its key and its members as text; a member that is absent or null is absent."""
+
+    key: str
+    members: Mapping[str, str]
+
+
+@frozen
+class Records:
+    """All records that the channel shows, and how many milliseconds after the save was observed (0 before it)."""
+
+    records: tuple[Record, ...]
+
+
+@frozen
+class RecordsUnavailable:
+    """The channel gave no usable answer."""
+
+
+@frozen
+class SaveObserved:
+    """What the fence measured: the one write, and how many further writes it stopped."""
+
+    delivery: Delivery
+    stopped_writes: int
+    unexpected_dialog: bool = False
+
+
+@unique
+class FaultKind(Enum):
+    """Why a command could not be performed."""
+
+    TARGET_MISSING = "target_missing"
+    TARGET_NOT_UNIQUE = "target_not_unique"
+    TARGET_COVERED = "target_covered"
+    OPTION_MISSING = "option_missing"
+    PAGE_UNEXPECTED = "page_unexpected"
+    SIGN_IN_SHOWN = "sign_in_shown"
+    UNEXPECTED_DIALOG = "unexpected_dialog"
+    EARLY_WRITE_STOPPED = "early_write_stopped"
+    EARLY_WRITE_SENT = "early_write_sent"
+    APP_UNREACHABLE = "app_unreachable"
+    ENGINE_BROKEN = "engine_broken"
+
+
+@frozen
+class Fault:
+    """The command could not be performed."""
+
+    kind: FaultKind
+
+
+@frozen
+class Canceled:
+    """The caller wants the run to stop; given instead of the answer to a command that was not performed."""
+
+
+@frozen
+class OutOfTime:
+    """The time allowed for the whole run is over; given instead of the answer to a command that was not performed."""
+
+
+Observation = Done | Texts | Records | RecordsUnavailable | SaveObserved | Fault | Canceled | OutOfTime

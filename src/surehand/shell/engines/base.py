@@ -1,0 +1,74 @@
+"""The interface of an engine.
+
+Laws of this module:
+
+- An engine executes one job and returns evidence. It never raises for what the app or the network did.
+- Before its first write request can leave, it crosses the boundary; when the boundary refuses, it writes nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from attrs import field, frozen
+
+from surehand.core.outcome.evidence import Evidence
+from surehand.core.outcome.result import EngineName
+from surehand.core.workflow.bundle import Bundle
+
+
+@frozen(kw_only=True)
+class AppTarget:
+    """Where the app is: its origin, and what the read-back channel needs.
+
+    Args:
+        origin: ``http://host:port`` or ``https://host:port`` of the app, without a path.
+        record_origin: Origin of the read-back channel.
+        record_headers: Headers of the read-back channel; never shown.
+    """
+
+    origin: str
+    record_origin: str
+    record_headers: Mapping[str, str] = field(factory=dict, repr=False)
+
+
+@frozen(kw_only=True)
+class Job:
+    """One run to execute. Inputs live in memory only.
+
+    ``time_limit_ms`` bounds everything before the boundary; the read-back has its own deadline.
+    """
+
+    run_id: str
+    bundle: Bundle
+    inputs: Mapping[str, str] = field(repr=False)
+    target: AppTarget
+    time_limit_ms: int = 120_000
+
+
+class Boundary(Protocol):
+    """The durable delivery boundary and the wish to stop, as an engine sees them."""
+
+    def cross(self) -> bool:
+        """Pass the boundary: durable when it answers ``True``. ``False`` means that this run may not write. Blocks for one flushed commit."""
+        ...
+
+    def stop_requested(self) -> bool:
+        """Whether the caller wants the run to stop; asked before every command until the boundary is crossed."""
+        ...
+
+
+class Engine(Protocol):
+    """Executes jobs, one at a time."""
+
+    @property
+    def name(self) -> EngineName:
+        """The name that stands in every result of this engine."""
+        ...
+
+    def execute(self, job: Job, boundary: Boundary) -> Evidence:
+        """Execute one job to its end."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held."""
+        ...
