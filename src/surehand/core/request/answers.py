@@ -1,0 +1,49 @@
+"""What a call may be told when no engine's report says it: the evidence for each such case.
+
+Laws of this module:
+
+- Each function names evidence, and ``decide`` alone judges it.
+- A record is told as it stands; nothing here improves on it.
+"""
+
+from typing import Final
+
+from surehand.core.outcome.evidence import (
+    Approval,
+    CheckLevel,
+    Evidence,
+    NoPause,
+    Phase,
+    ProcessFact,
+    RecordUnreadable,
+    Report,
+    ReportMissing,
+    RunObserved,
+)
+from surehand.core.outcome.result import RunResult
+from surehand.core.request.record import RunRecord
+
+#: A run that its owner still works on.
+STILL_RUNNING: Final = RunObserved(ProcessFact.STILL_RUNNING, ReportMissing(), NoPause(), Approval.NOT_ASKED)
+
+#: A run whose engine was never asked to execute it.
+NOT_LAUNCHED: Final = RunObserved(ProcessFact.NOT_LAUNCHED, ReportMissing(), NoPause(), Approval.NOT_ASKED)
+
+#: A run whose engine ended without saying how.
+NO_REPORT: Final = RunObserved(ProcessFact.EXITED_WITH_ERROR, ReportMissing(), NoPause(), Approval.NOT_ASKED)
+
+
+def kept_answer(record: RunRecord) -> RunResult | Evidence:
+    """What a record says by itself: its result, or the evidence that the result cannot be read or that the run goes on."""
+    if record.phase is not Phase.FINISHED:
+        return STILL_RUNNING
+    return RecordUnreadable() if record.result is None else record.result
+
+
+def reached_a_check(evidence: Evidence) -> bool:
+    """Whether the record was read back at all, so that the time of that reading may be told."""
+    return (
+        isinstance(evidence, RunObserved)
+        and isinstance(evidence.report, Report)
+        and evidence.report.check is not CheckLevel.UNCHECKED
+    )
