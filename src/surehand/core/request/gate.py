@@ -3,11 +3,16 @@
 Laws of this module:
 
 - Pure and total over the history of attempts.
-- At most one attempt is unfinished; a new one starts only when the latest one proved that nothing was written.
+- At most one attempt is unfinished; a new one starts only when every earlier one proved that nothing was written.
+- Doubt answers: of several attempts the first that proves nothing decides.
 """
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from surehand.core.outcome.evidence import EarlierAttempts, Phase
+from surehand.core.outcome.reasons import RecordChanged
+from surehand.core.outcome.result import MAX_ATTEMPTS
+from surehand.core.request.keys import same_fingerprint
 from surehand.core.request.record import RunRecord
 
 
@@ -20,23 +25,72 @@ class Start:
 
 @frozen
 class Replay:
-    """The latest attempt is the answer: finished, or still running and to be joined."""
+    """An attempt is the answer: finished, or still running and to be joined.
+
+    It is the latest attempt, unless a damaged history holds an earlier one that does not allow the later ones.
+    """
 
     record: RunRecord
 
 
 @frozen
 class Conflict:
-    """The request id was used with another workflow or other inputs."""
+    """The request id was used with another workflow or other inputs; ``record`` is the latest attempt."""
 
     record: RunRecord
 
 
 @frozen
 class RetryLimit:
-    """Five attempts each proved that nothing was written."""
+    """Five attempts each proved that nothing was written; ``record`` is the latest."""
 
     record: RunRecord
 
 
 Decision = Start | Replay | Conflict | RetryLimit
+
+
+def decide(attempts: tuple[RunRecord, ...], draft: RunRecord) -> Decision:
+    """What a call may do.
+
+    Args:
+        attempts: The attempts under the request key of the draft, oldest first.
+        draft: The record of this call, its attempt number not yet set.
+    """
+    if not attempts:
+        return Start(evolve(draft, attempt=1))
+    latest = attempts[-1]
+    if any(_is_other_request(attempt, draft) for attempt in attempts):
+        return Conflict(latest)
+    for attempt in attempts:
+        if not _allows_another(attempt):
+            return Replay(attempt)
+    if latest.attempt >= MAX_ATTEMPTS:
+        return RetryLimit(latest)
+    return Start(evolve(draft, attempt=latest.attempt + 1))
+
+
+def earlier_attempts(attempts: tuple[RunRecord, ...]) -> EarlierAttempts:
+    """What the attempts under a request id prove to a call that is refused."""
+    if not attempts:
+        return EarlierAttempts.NONE
+    if all(_wrote_nothing(attempt) for attempt in attempts):
+        return EarlierAttempts.NOTHING_WRITTEN
+    return EarlierAttempts.UNKNOWN
+
+
+def _is_other_request(attempt: RunRecord, draft: RunRecord) -> bool:
+    return attempt.workflow != draft.workflow or not same_fingerprint(attempt.fingerprint, draft.fingerprint)
+
+
+def _allows_another(attempt: RunRecord) -> bool:
+    """Whether the attempt is finished and its answer says that a retry is safe; an unreadable answer does not."""
+    return attempt.phase is Phase.FINISHED and attempt.result is not None and attempt.result.safe_to_retry
+
+
+def _wrote_nothing(attempt: RunRecord) -> bool:
+    return (
+        attempt.phase is Phase.FINISHED
+        and attempt.result is not None
+        and attempt.result.record_changed is RecordChanged.NO
+    )

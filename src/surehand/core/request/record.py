@@ -4,12 +4,15 @@ Laws of this module:
 
 - A record holds the contract result and opaque keys. Inputs, workflow labels and paths never enter it.
 - ``reserved -> started -> delivering -> finished`` is the only order; each move is a compare-and-set by the owner.
+- The legal moves are one table, which every store reads.
 """
 
-from attrs import frozen
+from typing import Final
+
+from attrs import evolve, frozen
 
 from surehand.core.outcome.evidence import OwnerGone, Phase
-from surehand.core.outcome.result import RunResult
+from surehand.core.outcome.result import RunResult, is_final
 
 
 @frozen(kw_only=True)
@@ -26,7 +29,11 @@ class RunRecord:
         journaled: Whether the engine passes the delivery boundary durably.
         phase: Where the run stands.
         created_at: Seconds since the epoch, UTC, of the reservation.
-        result: Present exactly when the phase is ``FINISHED``. ``None`` in a finished record means that the stored result does not satisfy the contract.
+        result: Present only when the phase is ``FINISHED``. ``None`` in a finished record means that the stored
+            result does not satisfy the contract.
+
+    Raises:
+        ValueError: A record that is not finished holds a result.
     """
 
     run_id: str
@@ -39,6 +46,45 @@ class RunRecord:
     phase: Phase
     created_at: int
     result: RunResult | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a result before the end."""
+        if self.result is not None and self.phase is not Phase.FINISHED:
+            raise ValueError("only a finished record holds a result")
+
+
+#: The phases from which each phase may be reached.
+MOVES: Final[dict[Phase, frozenset[Phase]]] = {
+    Phase.RESERVED: frozenset(),
+    Phase.STARTED: frozenset({Phase.RESERVED}),
+    Phase.DELIVERING: frozenset({Phase.RESERVED, Phase.STARTED}),
+    Phase.FINISHED: frozenset({Phase.RESERVED, Phase.STARTED, Phase.DELIVERING}),
+}
+
+
+def may_move(record: RunRecord, owner: str, phase: Phase) -> bool:
+    """Whether this owner may move the run to this phase."""
+    return record.owner == owner and record.phase in MOVES[phase]
+
+
+def finished(record: RunRecord, result: RunResult) -> RunRecord:
+    """The record at its end.
+
+    Raises:
+        ValueError: The result is of another run, or of a run that still goes on.
+    """
+    require_end_of(record.run_id, result)
+    return evolve(record, phase=Phase.FINISHED, result=result)
+
+
+def require_end_of(run_id: str, result: RunResult) -> None:
+    """Refuse a result that cannot be stored as the end of this run.
+
+    Raises:
+        ValueError: The result is of another run, or of a run that still goes on.
+    """
+    if result.run_id != run_id or not is_final(result):
+        raise ValueError("not a result that ends this run")
 
 
 def owner_gone(record: RunRecord) -> OwnerGone:
