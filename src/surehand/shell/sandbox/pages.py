@@ -1,0 +1,147 @@
+"""The pages of the clinic app as text: templates filled with escaped values.
+
+Laws of this module:
+
+- Every value is escaped on its way into a page; only text that a template made is taken as it is.
+- A page is a function of its arguments. Nothing here knows a session or a request.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Final
+
+from attrs import frozen
+
+from surehand.shell.sandbox.cases import CASES, Case
+from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, URGENCIES, Note, Referral
+
+#: Notes shown on a referral's page; the others are counted.
+SHOWN_NOTES: Final = 20
+
+_PACKAGE: Final = files("surehand.shell.sandbox")
+_TEMPLATES: Final = {
+    entry.name.removesuffix(".html"): Template(entry.read_text(encoding="utf-8").strip())
+    for entry in (_PACKAGE / "templates").iterdir()
+    if entry.name.endswith(".html")
+}
+
+#: The files that the pages load, by name, with their media types.
+STATIC_FILES: Final = {
+    "clinic.css": ("text/css", (_PACKAGE / "static" / "clinic.css").read_bytes()),
+    "clinic.js": ("text/javascript", (_PACKAGE / "static" / "clinic.js").read_bytes()),
+}
+
+
+@frozen
+class Html:
+    """Text that is markup already."""
+
+    text: str
+
+
+_NOTHING: Final = Html("")
+
+
+@frozen
+class Visitor:
+    """Who is signed in, as the head of a page shows it."""
+
+    user: str
+    scenario: str
+
+
+def sign_in(problem: str = "") -> str:
+    """The sign-in page."""
+    cases = CASES.values()
+    content = _fill(
+        "sign_in",
+        problem=_banner("bad", problem),
+        options=_join(_fill("option", name=case.name, summary=case.summary) for case in cases),
+        scenarios=_join(_fill("scenario", name=case.name, behavior=case.behavior) for case in cases),
+    )
+    return _page("Sign in", None, content)
+
+
+def referrals(visitor: Visitor, rows: Sequence[Referral]) -> str:
+    """The work list."""
+    shown = _join(_fill("referral_row", **_identity(row), id=row.id, reason=row.reason) for row in rows)
+    return _page("Referrals", visitor, _fill("referrals", count=str(len(rows)), rows=shown))
+
+
+def referral(visitor: Visitor, row: Referral, notes: Sequence[Note], *, saved: bool) -> str:
+    """One referral with its newest notes; ``saved`` shows the banner."""
+    newest = notes[::-1][:SHOWN_NOTES]
+    older = len(notes) - len(newest)
+    content = _fill(
+        "referral",
+        id=row.id,
+        record_number=row.record_number,
+        banner=_banner("good", "Note saved" if saved else ""),
+        patient=_patient(row),
+        notes=_join(_note(note) for note in newest) if newest else Html('<p class="muted">No notes yet.</p>'),
+        older=Html(f'<p class="muted">and {older} older</p>') if older else _NOTHING,
+    )
+    return _page("Referral", visitor, content)
+
+
+def note_form(visitor: Visitor, row: Referral, *, note: str = "", urgency: str = "", problem: str = "") -> str:
+    """The form for a new note; with ``problem`` it shows what was entered again."""
+    content = _fill(
+        "note_form",
+        id=row.id,
+        record_number=row.record_number,
+        patient=_patient(row),
+        problem=_banner("bad", problem),
+        note=note,
+        limit=str(MAX_NOTE_LENGTH),
+        urgencies=_join(_urgency(name, chosen=name == urgency) for name in URGENCIES),
+    )
+    return _page("Add triage note", visitor, content)
+
+
+def message(title: str, text: str, *, link: str, link_text: str) -> str:
+    """A page that only says something."""
+    return _page(title, None, _fill("message", title=title, text=text, link=link, link_text=link_text))
+
+
+def offline(case: Case) -> str:
+    """What a person sees who signs in to a scenario in which there is no app."""
+    return sign_in(f"In this scenario there is nothing to sign in to. {case.summary}")
+
+
+def _page(title: str, visitor: Visitor | None, content: Html) -> str:
+    account = _fill("account", user=visitor.user, scenario=visitor.scenario) if visitor else _NOTHING
+    return _fill("layout", title=title, account=account, content=content).text
+
+
+def _fill(template: str, **values: str | Html) -> Html:
+    escaped = {name: value.text if isinstance(value, Html) else escape(value) for name, value in values.items()}
+    return Html(_TEMPLATES[template].substitute(escaped))
+
+
+def _join(parts: Iterable[Html]) -> Html:
+    return Html("\n".join(part.text for part in parts))
+
+
+def _identity(row: Referral) -> dict[str, str]:
+    return {"patient": row.patient, "date_of_birth": row.date_of_birth, "record_number": row.record_number}
+
+
+def _patient(row: Referral) -> Html:
+    return _fill("patient", **_identity(row), reason=row.reason)
+
+
+def _note(note: Note) -> Html:
+    when = note.created.replace("T", " ").removesuffix("Z") + " UTC"
+    return _fill("note", author=note.author, urgency=note.urgency, created=note.created, when=when, note=note.note)
+
+
+def _urgency(name: str, *, chosen: bool) -> Html:
+    return Html(f"<option{' selected' if chosen else ''}>{escape(name)}</option>")
+
+
+def _banner(kind: str, text: str) -> Html:
+    role = "status" if kind == "good" else "alert"
+    return Html(f'<p class="banner {kind}" role="{role}">{escape(text)}</p>') if text else _NOTHING
