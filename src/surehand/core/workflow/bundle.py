@@ -2,19 +2,25 @@
 
 Laws of this module:
 
-- A bundle holds structure, never a typed value: what is entered comes from inputs or is a constant that a person confirmed.
+- A bundle holds structure, never a typed value: what is entered comes from inputs, or is a constant that a person
+  confirmed.
 - Targets are exact: there is no index, no coordinate, no CSS path and no second choice.
 - A bundle that could save without an identity check or without a read-back cannot be made.
+- What a run enters on the page that saves is what the read-back compares; every declared input is used.
 """
 
+import hashlib
+import json
+from collections.abc import Iterator
 from enum import Enum, unique
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+from returns.result import Result
 
 from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.schema import Items, Number, Text
-from surehand.core.workflow.params import Parameter
+from surehand.core.workflow.params import Parameter, ParameterType, is_date, is_decimal
 
 Identifier = Annotated[str, Text(pattern="^[a-z][a-z0-9_]{0,39}$")]
 Path = Annotated[str, Text(pattern=r"^/[^\s#]*$", max_length=500)]
@@ -41,7 +47,8 @@ Value = Constant | FromInput
 class Rule(Enum):
     """How a read value is compared with the intended one; closed, one per kind of value.
 
-    identifier: exact characters. text: NFC and newline form. date: calendar date. decimal: numeric value. choice: exact option.
+    identifier: exact characters. text: NFC and newline form. date: calendar date. decimal: numeric value.
+    choice: exact option.
     """
 
     IDENTIFIER = "identifier"
@@ -76,7 +83,7 @@ class Target:
 
 @frozen
 class PageGate:
-    """What must hold before a step acts: the path matches (``*`` is one segment) and the landmark is there exactly once."""
+    """What must hold before a step acts: the path matches (``*`` is one segment), the landmark is there once."""
 
     path: Path
     landmark: Target
@@ -165,8 +172,9 @@ class ReadField:
 class ReadBack:
     """How the record is read from another channel.
 
-    ``path`` answers a GET with a JSON object whose ``items`` member lists records; ``key`` names the member that identifies a record.
-    ``identity`` says which records belong to the intended one, ``written`` what the run writes; each is compared in full.
+    ``path`` answers a GET with a JSON object whose ``items`` member lists records; ``key`` names the member that
+    identifies a record. ``identity`` says which records belong to the intended one, ``written`` what the run writes;
+    each is compared in full.
     """
 
     level: CheckLevel
@@ -180,12 +188,31 @@ class ReadBack:
     interval_ms: Annotated[int, Number(minimum=10, maximum=60_000)]
 
 
+if TYPE_CHECKING:
+    from surehand.core.wire import WireFault
+
+#: The rule of each kind of input; the exact rule fits every kind.
+RULES: Final[dict[ParameterType, Rule]] = {
+    ParameterType.LINE: Rule.TEXT,
+    ParameterType.TEXT: Rule.TEXT,
+    ParameterType.IDENTIFIER: Rule.IDENTIFIER,
+    ParameterType.DATE: Rule.DATE,
+    ParameterType.DECIMAL: Rule.DECIMAL,
+    ParameterType.CHOICE: Rule.CHOICE,
+}
+
+#: The kinds of input whose text is never empty, whatever lengths are declared.
+_NEVER_EMPTY: Final = frozenset({ParameterType.DATE, ParameterType.DECIMAL, ParameterType.CHOICE})
+#: Fields that show which record is open: a name alone is shared by two people.
+_LEAST_IDENTITY: Final = 2
+
+
 @frozen(kw_only=True)
 class Bundle:
     """A compiled workflow.
 
     Raises:
-        ValueError: The bundle names an input that it does not declare, repeats a step id, or could save without proof of identity.
+        ValueError: A rule of the bundle is broken; the message names the rule and no value.
     """
 
     schema: Annotated[str, Text(pattern="^surehand.bundle/v1$")] = field(default="surehand.bundle/v1")
@@ -197,3 +224,140 @@ class Bundle:
     save: SaveStep
     read_back: ReadBack
     harmless_writes: Annotated[tuple[WriteRoute, ...], Items(max_items=20)] = field(default=())
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a bundle that could enter less than its inputs, save unproven, or save twice."""
+        broken = next((rule for rule, holds in _rules(self) if not holds), None)
+        if broken is not None:
+            raise ValueError(broken)
+
+
+def parse_bundle(data: object) -> "Result[Bundle, tuple[WireFault, ...]]":
+    """Read a bundle from parsed JSON, strictly.
+
+    Args:
+        data: What ``json.loads`` gave.
+
+    Returns:
+        The bundle, or every fault that was found; a broken rule of the bundle as a whole is the fault ``DISAGREES``.
+    """
+    from surehand.core.wire import from_wire  # noqa: PLC0415 - the converter is costly to import
+
+    return from_wire(data, Bundle)
+
+
+def bundle_digest(bundle: Bundle) -> str:
+    """SHA-256, in hexadecimal, of the bundle's canonical JSON: sorted members, no blanks, UTF-8."""
+    from surehand.core.wire import to_wire  # noqa: PLC0415 - the converter is costly to import
+
+    text = json.dumps(to_wire(bundle), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def entered_on_save_page(bundle: Bundle) -> tuple[FillStep | ChooseStep, ...]:
+    """The steps that enter something on the page that saves; of several into one field, the last."""
+    last: dict[Target, FillStep | ChooseStep] = {}
+    for step in bundle.steps:
+        if isinstance(step, FillStep | ChooseStep) and step.page.path == bundle.save.page.path:
+            last.pop(step.target, None)
+            last[step.target] = step
+    return tuple(last.values())
+
+
+def _rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
+    """The rules of a bundle in the order in which they may be checked, each with whether it holds."""
+    declared = {parameter.name: parameter for parameter in bundle.parameters}
+    used = _names([*_rows(bundle), *_entered(bundle), *(item.expected for item in bundle.identity)])
+    named = used | _names([value for value, _ in _compared(bundle)])
+    steps = [*bundle.steps, bundle.save]
+    yield "an input is declared twice", len(declared) == len(bundle.parameters)
+    yield "an input is used that is not declared", named <= declared.keys()
+    yield "a declared input is neither entered nor checked", used >= declared.keys()
+    yield "a step id is repeated", len({step.id for step in steps}) == len(steps)
+    yield "a role target has a role, and no other has", all(map(_role_fits, _targets(bundle)))
+    yield "a rule does not fit the kind of its value", all(_rule_fits(declared, *pair) for pair in _compared(bundle))
+    yield "a value that finds or names a record may be empty", all(_given(declared, value) for value in _naming(bundle))
+    yield from _proof_rules(bundle)
+
+
+def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
+    """The rules without which a save could not be proven."""
+    shown, read = bundle.identity, bundle.read_back
+    written = {item.expected for item in read.written}
+    yield "the identity has fewer than two fields", len({item.target for item in shown}) >= _LEAST_IDENTITY
+    yield "no identity field is unique", any(item.unique for item in shown)
+    yield "the read-back proves nothing", CheckLevel.UNCHECKED not in (read.level, read.minimum)
+    yield "the read-back is weaker than the workflow asks for", read.level >= read.minimum
+    yield "the read-back names no record", bool(read.identity)
+    yield "the read-back compares nothing that was written", bool(read.written)
+    yield "a member of a record is compared twice", len(_members(read)) == len(read.identity) + len(read.written)
+    entered = {step.value for step in entered_on_save_page(bundle)}
+    yield "something entered on the page that saves is not read back", entered <= written
+    yield "a step before the save clicks what saves", not any(_clicks_save(bundle, step) for step in bundle.steps)
+
+
+def _members(read: ReadBack) -> set[str]:
+    return {item.name for item in (*read.identity, *read.written)}
+
+
+def _clicks_save(bundle: Bundle, step: Step) -> bool:
+    """Whether the step clicks the control that saves, in whatever row."""
+    if not isinstance(step, ClickStep) or step.page.path != bundle.save.page.path:
+        return False
+    return evolve(step.target, row=None) == evolve(bundle.save.target, row=None)
+
+
+def _targets(bundle: Bundle) -> Iterator[Target]:
+    for step in (*bundle.steps, bundle.save):
+        if not isinstance(step, OpenStep):
+            yield step.page.landmark
+            yield step.target
+    yield from (item.target for item in bundle.identity)
+
+
+def _role_fits(target: Target) -> bool:
+    return (target.kind is TargetKind.ROLE) == (target.role is not None)
+
+
+def _rows(bundle: Bundle) -> list[Value]:
+    return [target.row for target in _targets(bundle) if target.row is not None]
+
+
+def _entered(bundle: Bundle) -> list[Value]:
+    return [step.value for step in bundle.steps if isinstance(step, FillStep | ChooseStep)]
+
+
+def _names(values: list[Value]) -> set[str]:
+    return {value.name for value in values if isinstance(value, FromInput)}
+
+
+def _naming(bundle: Bundle) -> list[Value]:
+    """The values that must not be empty: rows, options, and everything that says which record is meant."""
+    chosen = [step.value for step in bundle.steps if isinstance(step, ChooseStep)]
+    shown = [item.expected for item in bundle.identity]
+    return [*_rows(bundle), *chosen, *shown, *(item.expected for item in bundle.read_back.identity)]
+
+
+def _compared(bundle: Bundle) -> list[tuple[Value, Rule]]:
+    filled = [(step.value, step.rule) for step in bundle.steps if isinstance(step, FillStep)]
+    chosen = [(step.value, Rule.CHOICE) for step in bundle.steps if isinstance(step, ChooseStep)]
+    shown = [(item.expected, item.rule) for item in bundle.identity]
+    read = [(item.expected, item.rule) for item in (*bundle.read_back.identity, *bundle.read_back.written)]
+    return [*filled, *chosen, *shown, *read]
+
+
+def _rule_fits(declared: dict[str, Parameter], value: Value, rule: Rule) -> bool:
+    """Whether a value of this kind can equal itself under the rule, and no other value can by a looser form."""
+    if isinstance(value, FromInput):
+        return rule in (Rule.IDENTIFIER, Rule.CHOICE, RULES[declared[value.name].type])
+    return not value.text or _CONSTANT_FITS.get(rule, bool)(value.text)
+
+
+_CONSTANT_FITS: Final = {Rule.DATE: is_date, Rule.DECIMAL: is_decimal}
+
+
+def _given(declared: dict[str, Parameter], value: Value) -> bool:
+    if isinstance(value, Constant):
+        return bool(value.text)
+    parameter = declared[value.name]
+    return parameter.required and (parameter.type in _NEVER_EMPTY or parameter.min_length > 0)

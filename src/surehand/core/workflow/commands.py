@@ -3,7 +3,8 @@
 Laws of this module:
 
 - An engine performs one command and answers with one observation. It never skips, repeats, reorders or judges.
-- Text in a command is what is to be entered; text in an observation is what was seen. Neither leaves the engine's process.
+- Text in a command is what is to be entered; text in an observation is what was seen.
+  Neither leaves the engine's process.
 - An exception of a library becomes a ``Fault`` by its type; its message is dropped.
 """
 
@@ -25,7 +26,10 @@ class Open:
 
 @frozen
 class CheckPage:
-    """Wait, within the engine's limit, until the gate holds. Answer: ``Done`` or ``Fault``."""
+    """Wait, within the engine's limit, until the gate holds. Answer: ``Done`` or ``Fault``.
+
+    The row of the landmark, if it has one, is a ``Constant`` here.
+    """
 
     gate: PageGate
 
@@ -58,7 +62,7 @@ class Choose:
 
 @frozen
 class ReadValue:
-    """Read what the field holds (for a choice: the label of the chosen option). Answer: ``Texts`` of one, or ``Fault``."""
+    """Read what the field holds (for a choice: the label of the chosen option). Answer: one text, or ``Fault``."""
 
     target: Target
     row: str | None
@@ -79,9 +83,10 @@ class ReadRecords:
 
 @frozen
 class Save:
-    """Arm the fence for the one route, click the target, and wait for what the fence measured. Answer: ``SaveObserved``.
+    """Arm the fence for the one route, click the target, and wait for what the fence measured.
 
-    The fence passes the durable delivery boundary before the first byte of the write leaves. A fault of the click is no answer: the fence's verdict is.
+    Answer: ``SaveObserved``. The fence passes the durable delivery boundary before the first byte of the write leaves.
+    A fault of the click is no answer: the fence's verdict is.
     """
 
     target: Target
@@ -121,7 +126,7 @@ class Texts:
 
 @frozen
 class Record:
-    """One record of the read-back channel: its key and its members as text; a member that is absent or null is absent."""
+    """One record of the read-back channel: its key and its members as text; one that is absent or null is left out."""
 
     key: str
     members: Mapping[str, str]
@@ -129,7 +134,7 @@ class Record:
 
 @frozen
 class Records:
-    """All records that the channel shows, and how many milliseconds after the save was observed (0 before it)."""
+    """All records that the channel shows."""
 
     records: tuple[Record, ...]
 

@@ -1,0 +1,452 @@
+"""The machine that replays a bundle: a plan, a state, and one total step.
+
+Laws of this module:
+
+- A step asks for one command. Whatever is observed, also what does not answer the command, the machine goes on or ends
+  with a report whose fields agree.
+- It saves at most once, and only after a baseline was read and, with nothing between, the identity was compared.
+- After the save it only reads and waits: it never opens, clicks, enters or reloads, and no wish to stop stops it.
+- It ends: the plan is finite, and the polls of the read-back are bounded by their deadline.
+- A page that said "saved" is not evidence; only the fence's verdict and the read-back are.
+- Writes that the fence stopped after the one that it sent do not decide: they had no effect, and the fence cannot tell
+  a resend of the browser from something more. The read-back shows what is there.
+- A dialog that nobody expected after the save click means that the app asked something that nobody answered: such a
+  run is never proven.
+"""
+
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+from attrs import evolve, field, frozen
+from returns.result import Failure
+
+from surehand.core.outcome.evidence import (
+    CheckLevel,
+    Delivery,
+    ExecutionOutcome,
+    NoPause,
+    OpenPause,
+    Pause,
+    PauseCategory,
+    Report,
+    TransactionOutcome,
+)
+from surehand.core.workflow.bundle import (
+    Bundle,
+    ChooseStep,
+    ClickStep,
+    Constant,
+    FillStep,
+    OpenStep,
+    PageGate,
+    Rule,
+    Step,
+    Target,
+    entered_on_save_page,
+)
+from surehand.core.workflow.commands import (
+    Canceled,
+    CheckPage,
+    Choose,
+    Click,
+    Command,
+    Done,
+    Fault,
+    FaultKind,
+    Fill,
+    Finish,
+    Observation,
+    Open,
+    OutOfTime,
+    ReadRecords,
+    ReadTexts,
+    ReadValue,
+    Records,
+    RecordsUnavailable,
+    Save,
+    SaveObserved,
+    Texts,
+    Wait,
+)
+from surehand.core.workflow.compare import same
+from surehand.core.workflow.params import check_inputs
+from surehand.core.workflow.readback import (
+    Absent,
+    NotYet,
+    Proven,
+    Refuted,
+    intended_text,
+    judge,
+    keys_are_unique,
+)
+
+
+@frozen
+class Act:
+    """Perform the command; anything but ``Done`` stops."""
+
+    command: Open | CheckPage | Fill | Choose | Click
+
+
+@frozen
+class Echo:
+    """The field must hold what was entered."""
+
+    command: ReadValue
+    rule: Rule
+    expected: str = field(repr=False)
+
+
+@frozen
+class Identify:
+    """The page must show the intended record."""
+
+    command: ReadTexts
+    rules: tuple[Rule, ...]
+    expected: tuple[str, ...] = field(repr=False)
+
+
+@frozen
+class TakeBaseline:
+    """Keep what the records are before the save."""
+
+    command: ReadRecords
+
+
+@frozen
+class Deliver:
+    """Save."""
+
+    command: Save
+
+
+Instruction = Act | Echo | Identify | TakeBaseline | Deliver
+
+
+@frozen
+class Entering:
+    """Before the save: the plan, the instruction that waits for its answer, and the baseline once it is read."""
+
+    bundle: Bundle
+    inputs: Mapping[str, str] = field(repr=False)
+    plan: tuple[Instruction, ...] = field(repr=False)
+    at: int = 0
+    baseline: Records | None = field(default=None, repr=False)
+
+
+@frozen
+class Checking:
+    """After the save: what left, and how far the read-back is.
+
+    Args:
+        delivery: What the fence measured.
+        waited_ms: Milliseconds waited between polls so far.
+        read: Whether any poll was answered.
+        waiting: Whether the answer that is due is that of a wait rather than that of a read.
+    """
+
+    bundle: Bundle
+    inputs: Mapping[str, str] = field(repr=False)
+    baseline: Records = field(repr=False)
+    delivery: Delivery
+    waited_ms: int = 0
+    read: bool = False
+    waiting: bool = False
+
+
+@frozen
+class Ended:
+    """Over. Any further step gives the same answer."""
+
+    finish: Finish
+
+
+State = Entering | Checking | Ended
+
+#: The pause that each fault leaves when nothing has left yet.
+_PAUSES: Final[dict[FaultKind, PauseCategory]] = {
+    FaultKind.TARGET_MISSING: PauseCategory.RESOLUTION,
+    FaultKind.TARGET_NOT_UNIQUE: PauseCategory.RESOLUTION,
+    FaultKind.TARGET_COVERED: PauseCategory.RESOLUTION,
+    FaultKind.OPTION_MISSING: PauseCategory.RESOLUTION,
+    FaultKind.PAGE_UNEXPECTED: PauseCategory.HALT,
+    FaultKind.SIGN_IN_SHOWN: PauseCategory.HUMAN_REQUIRED,
+    FaultKind.UNEXPECTED_DIALOG: PauseCategory.HALT,
+    FaultKind.EARLY_WRITE_STOPPED: PauseCategory.UNMET_GUARD,
+}
+
+#: Faults of the app's or our own machinery: no person can decide anything, a later attempt may succeed.
+_PLATFORM: Final = frozenset({FaultKind.APP_UNREACHABLE, FaultKind.ENGINE_BROKEN})
+
+
+def start(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[State, Command]:
+    """Begin a run.
+
+    Args:
+        bundle: The workflow.
+        inputs: Its inputs, as ``check_inputs`` accepted them.
+
+    Raises:
+        ValueError: The inputs are not accepted ones.
+    """
+    if isinstance(check_inputs(bundle.parameters, inputs), Failure):
+        raise ValueError("the inputs were not accepted")  # noqa: TRY004 - no type is wrong, a check was left out
+    state = Entering(bundle, inputs, compile_plan(bundle, inputs))
+    return state, state.plan[0].command
+
+
+def step(state: State, observation: Observation) -> tuple[State, Command]:
+    """Go on with what was observed; total over every state and observation."""
+    match state:
+        case Entering():
+            return _entering(state, observation)
+        case Checking():
+            return _checking(state, observation)
+        case Ended(finish=finish):
+            return state, finish
+        case _:  # pragma: no cover
+            assert_never(state)
+
+
+def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction, ...]:
+    """The instructions of a run up to and with the save.
+
+    Last before the save stand, in this order: the baseline, the gate of the page, every field of that page once more
+    (a suggestion or a new rendering may have changed it), and the identity.
+    """
+    entered = entered_on_save_page(bundle)
+    save = bundle.save
+    return (
+        *(instruction for item in bundle.steps for instruction in _instructions(item, inputs)),
+        TakeBaseline(ReadRecords()),
+        _gate(save.page, inputs),
+        *(_echo(item, inputs) for item in entered),
+        Identify(
+            ReadTexts(
+                tuple(item.target for item in bundle.identity),
+                tuple(_row(item.target, inputs) for item in bundle.identity),
+            ),
+            tuple(item.rule for item in bundle.identity),
+            tuple(intended_text(item.expected, inputs) for item in bundle.identity),
+        ),
+        Deliver(Save(save.target, _row(save.target, inputs), save.route)),
+    )
+
+
+def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, ...]:
+    match item:
+        case OpenStep():
+            return (Act(Open(item.path)),)
+        case ClickStep():
+            return _gate(item.page, inputs), Act(Click(item.target, _row(item.target, inputs)))
+        case FillStep():
+            fill = Fill(item.target, _row(item.target, inputs), intended_text(item.value, inputs))
+            return _gate(item.page, inputs), Act(fill), _echo(item, inputs)
+        case ChooseStep():
+            choose = Choose(item.target, _row(item.target, inputs), intended_text(item.value, inputs))
+            return _gate(item.page, inputs), Act(choose), _echo(item, inputs)
+        case _:  # pragma: no cover
+            assert_never(item)
+
+
+def _gate(page: PageGate, inputs: Mapping[str, str]) -> Act:
+    row = _row(page.landmark, inputs)
+    landmark = evolve(page.landmark, row=None if row is None else Constant(row))
+    return Act(CheckPage(evolve(page, landmark=landmark)))
+
+
+def _echo(item: FillStep | ChooseStep, inputs: Mapping[str, str]) -> Echo:
+    rule = item.rule if isinstance(item, FillStep) else Rule.CHOICE
+    return Echo(ReadValue(item.target, _row(item.target, inputs)), rule, intended_text(item.value, inputs))
+
+
+def _row(target: Target, inputs: Mapping[str, str]) -> str | None:
+    return None if target.row is None else intended_text(target.row, inputs)
+
+
+def _entering(state: Entering, observation: Observation) -> tuple[State, Command]:
+    match observation:
+        case Canceled():
+            return _stopped(state, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
+        case OutOfTime():
+            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.HALTED, NoPause())
+        case Done() | Texts() | Records() | RecordsUnavailable() | SaveObserved() | Fault():
+            instruction = state.plan[state.at]
+            if isinstance(instruction, Deliver):
+                return _delivered(state, observation)
+            if _may_have_written(observation):
+                return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
+            if isinstance(observation, Fault):
+                return _faulted(state, instruction, observation.kind)
+            return _answered(state, instruction, observation)
+        case _:  # pragma: no cover
+            assert_never(observation)
+
+
+def _may_have_written(observation: Observation) -> bool:
+    """Whether the answer to a command that does not save says that a write may have left."""
+    match observation:
+        case Fault(kind=kind):
+            return kind is FaultKind.EARLY_WRITE_SENT
+        case SaveObserved(delivery=delivery):
+            return delivery is not Delivery.NOT_SENT
+        case _:
+            return False
+
+
+def _answered(state: Entering, instruction: Instruction, observation: Observation) -> tuple[State, Command]:
+    """Compare the answer with what the instruction takes."""
+    match instruction, observation:
+        case Act(), Done():
+            return _next(state)
+        case Echo(), Texts(values=(seen,)):
+            good = same(instruction.rule, instruction.expected, seen)
+            return _next(state) if good else _halted(state, PauseCategory.POSTCONDITION)
+        case Identify(), Texts(values=seen) if len(seen) == len(instruction.expected):
+            good = all(map(same, instruction.rules, instruction.expected, seen))
+            return _next(state) if good else _halted(state, PauseCategory.IDENTITY)
+        case TakeBaseline(), Records() if keys_are_unique(observation):
+            return _next(evolve(state, baseline=observation))
+        case TakeBaseline(), Records() | RecordsUnavailable():
+            return _halted(state, PauseCategory.EFFECT_UNVERIFIABLE)
+        case _:
+            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+
+
+def _next(state: Entering) -> tuple[State, Command]:
+    moved = evolve(state, at=state.at + 1)
+    return moved, moved.plan[moved.at].command
+
+
+def _faulted(state: Entering, instruction: Instruction, kind: FaultKind) -> tuple[State, Command]:
+    if kind in _PLATFORM:
+        return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+    if kind is FaultKind.TARGET_NOT_UNIQUE and _selects_record(instruction):
+        return _halted(state, PauseCategory.DISAMBIGUATION)
+    return _halted(state, _PAUSES[kind])
+
+
+def _selects_record(instruction: Instruction) -> bool:
+    """Whether two matches of this instruction's target are two candidates for the record."""
+    match instruction:
+        case Identify() | Act(command=Click()):
+            return True
+        case Act(command=CheckPage(gate=gate)):
+            return gate.landmark.row is not None
+        case Act(command=Fill(row=row) | Choose(row=row)) | Echo(command=ReadValue(row=row)):
+            return row is not None
+        case _:
+            return False
+
+
+def _halted(state: Entering, category: PauseCategory) -> tuple[State, Command]:
+    return _stopped(state, TransactionOutcome.HALTED_BEFORE_EFFECT, ExecutionOutcome.HALTED, OpenPause(category))
+
+
+def _stopped(
+    state: Entering, transaction: TransactionOutcome, execution: ExecutionOutcome, pause: Pause
+) -> tuple[State, Command]:
+    """End with proof that nothing was written: the fence is closed until the save, or measured that nothing left."""
+    minimum = state.bundle.read_back.minimum
+    return _end(
+        Report(
+            transaction,
+            execution,
+            success=False,
+            delivery=Delivery.NOT_SENT,
+            check=CheckLevel.UNCHECKED,
+            minimum=minimum,
+        ),
+        pause,
+    )
+
+
+def _delivered(state: Entering, observation: Observation) -> tuple[State, Command]:
+    """Judge what the save did. An answer that is no verdict of the fence leaves all in doubt."""
+    if not isinstance(observation, SaveObserved) or state.baseline is None:
+        return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
+    if observation.delivery is Delivery.NOT_SENT:
+        return _halted(state, PauseCategory.HALT if observation.unexpected_dialog else PauseCategory.POSTCONDITION)
+    if observation.unexpected_dialog:
+        return _doubtful(state.bundle, observation.delivery, PauseCategory.EFFECT_INDETERMINATE)
+    return Checking(state.bundle, state.inputs, state.baseline, observation.delivery), ReadRecords()
+
+
+def _checking(state: Checking, observation: Observation) -> tuple[State, Command]:
+    match observation:
+        case Done() if state.waiting:
+            return evolve(state, waiting=False), ReadRecords()
+        case Canceled() | OutOfTime():
+            # Too late to stop: the command counts as performed, the poll as unanswered.
+            return (evolve(state, waiting=False), ReadRecords()) if state.waiting else _unanswered(state)
+        case Records() if not state.waiting:
+            return _polled(evolve(state, read=True), observation)
+        case RecordsUnavailable() if not state.waiting:
+            return _unanswered(state)
+        case _:
+            return _unproven(state, PauseCategory.EFFECT_UNVERIFIABLE)
+
+
+def _polled(state: Checking, records: Records) -> tuple[State, Command]:
+    found = judge(state.bundle, state.inputs, state.baseline, records, last=_is_last(state))
+    match found:
+        case Proven():
+            report = _report(state, TransactionOutcome.VERIFIED, ExecutionOutcome.VERIFIED)
+            return _end(report, NoPause())
+        case NotYet():
+            return _wait(state)
+        case Absent():
+            return _unproven(state, PauseCategory.EFFECT_INDETERMINATE)
+        case Refuted():
+            return _unproven(state, PauseCategory.EFFECT_REFUTED)
+        case _:  # pragma: no cover
+            assert_never(found)
+
+
+def _unanswered(state: Checking) -> tuple[State, Command]:
+    return _unproven(state, PauseCategory.EFFECT_UNVERIFIABLE) if _is_last(state) else _wait(state)
+
+
+def _is_last(state: Checking) -> bool:
+    return state.waited_ms >= state.bundle.read_back.deadline_ms
+
+
+def _wait(state: Checking) -> tuple[State, Command]:
+    read_back = state.bundle.read_back
+    pause_ms = min(read_back.interval_ms, read_back.deadline_ms - state.waited_ms)
+    return evolve(state, waited_ms=state.waited_ms + pause_ms, waiting=True), Wait(pause_ms)
+
+
+def _unproven(state: Checking, category: PauseCategory) -> tuple[State, Command]:
+    report = _report(state, TransactionOutcome.RECONCILIATION_REQUIRED, ExecutionOutcome.COMPLETED_UNVERIFIED)
+    return _end(report, OpenPause(category))
+
+
+def _report(state: Checking, transaction: TransactionOutcome, execution: ExecutionOutcome) -> Report:
+    read_back = state.bundle.read_back
+    return Report(
+        transaction,
+        execution,
+        success=transaction is TransactionOutcome.VERIFIED,
+        delivery=state.delivery,
+        check=read_back.level if state.read else CheckLevel.UNCHECKED,
+        minimum=read_back.minimum,
+    )
+
+
+def _doubtful(bundle: Bundle, delivery: Delivery, category: PauseCategory) -> tuple[State, Command]:
+    """End in doubt without a read-back."""
+    report = Report(
+        TransactionOutcome.RECONCILIATION_REQUIRED,
+        ExecutionOutcome.HALTED,
+        success=False,
+        delivery=delivery,
+        check=CheckLevel.UNCHECKED,
+        minimum=bundle.read_back.minimum,
+    )
+    return _end(report, OpenPause(category))
+
+
+def _end(report: Report, pause: Pause) -> tuple[State, Command]:
+    finish = Finish(report, pause)
+    return Ended(finish), finish
