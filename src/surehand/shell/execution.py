@@ -2,13 +2,15 @@
 
 Laws of this module:
 
-- An engine may write only after the store has answered that the boundary is passed and on disk. A store that fails to answer forbids the write.
+- An engine may write only after the store has answered that the boundary is passed and on disk.
+  A store that fails to answer forbids the write.
 - What the engine found is told even when it cannot be stored; the answer then says that it was not saved.
 - When somebody else settled the run first, the stored answer is the answer.
 - ``settle_gone`` is the one place where a run is ended in the name of an owner that is gone.
 """
 
 import threading
+from datetime import UTC, datetime
 
 from attrs import evolve, field, frozen
 
@@ -32,7 +34,8 @@ class StoreBoundary:
     def cross(self) -> bool:
         """Pass the boundary; a store that cannot answer forbids the write.
 
-        A commit that reports an error may be on disk all the same. That is harmless: the engine does not write, and the run is then known as one that may have written.
+        A commit that reports an error may be on disk all the same.
+        That is harmless: the engine does not write; if its process dies, the run counts as one that may have written.
         """
         try:
             return self.store.begin_delivery(self.record.run_id, self.record.owner)
@@ -47,7 +50,11 @@ class StoreBoundary:
 def told(evidence: Evidence, record: RunRecord, engine: EngineName, mode: Mode, clock: Clock) -> RunResult:
     """The result of one attempt, with the time of its check when it reached one."""
     facts = facts_of(record, engine, mode)
-    return project(evidence, evolve(facts, checked_at=clock.instant()) if reached_a_check(evidence) else facts)
+    return project(evidence, evolve(facts, checked_at=_instant(clock.now())) if reached_a_check(evidence) else facts)
+
+
+def _instant(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def facts_of(record: RunRecord, engine: EngineName, mode: Mode) -> CallFacts:
@@ -55,7 +62,7 @@ def facts_of(record: RunRecord, engine: EngineName, mode: Mode) -> CallFacts:
     return CallFacts(run_id=record.run_id, mode=mode, engine=engine, attempt=record.attempt)
 
 
-def execute_run(  # noqa: PLR0913 - the parts of one run, each of them given by another
+def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them given by another
     store: RunStore,
     engine: Engine,
     record: RunRecord,
@@ -84,7 +91,7 @@ def execute_run(  # noqa: PLR0913 - the parts of one run, each of them given by 
 
 
 def _execute(engine: Engine, job: Job, boundary: StoreBoundary) -> Evidence:
-    """Ask the engine; a run that cannot be marked as started is not launched, and the store's refusal at the end says why."""
+    """Ask the engine, if the run can be marked as started."""
     try:
         started = boundary.store.mark_started(boundary.record.run_id, boundary.record.owner)
     except StoreError:
@@ -108,6 +115,11 @@ def _finish(store: RunStore, record: RunRecord, result: RunResult) -> RunResult:
     if kept is None or kept.phase is not Phase.FINISHED:
         return evolve(result, record_saved=False)
     return kept_result(kept, result.engine, result.mode)
+
+
+def end_unlaunched(store: RunStore, record: RunRecord, clock: Clock, mode: Mode, engine: EngineName) -> RunResult:
+    """End a reserved run that its executor did not take."""
+    return _finish(store, record, told(NOT_LAUNCHED, record, engine, mode, clock))
 
 
 def save_late(store: RunStore, record: RunRecord, unsaved: RunResult) -> RunResult:
@@ -135,6 +147,14 @@ def settle_gone(store: RunStore, record: RunRecord, clock: Clock, mode: Mode, en
     if store.settle_owner_gone(record, result):
         return result
     return kept_result(store.load(record.run_id) or record, engine_name, mode)
+
+
+def unheard_of(store: RunStore, record: RunRecord, clock: Clock, mode: Mode, engine: EngineName) -> RunResult:
+    """The answer when an executor failed to say how a run ended: what the record proves, else bare doubt."""
+    try:
+        return settle_gone(store, store.load(record.run_id) or record, clock, mode, engine)
+    except StoreError:
+        return evolve(told(NO_REPORT, record, engine, mode, clock), record_saved=False)
 
 
 def kept_result(record: RunRecord, engine: EngineName, mode: Mode) -> RunResult:

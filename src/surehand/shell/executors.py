@@ -3,7 +3,8 @@
 Laws of this module:
 
 - One executor executes one run at a time, in the order of submission.
-- The executor's owner token stands in every record that it executes, and its lock is held until no run of it can act any more.
+- The executor's owner token stands in every record that it executes.
+  Its lock is held until no run of it can act any more.
 - A canceled run still runs through its engine, which stops it before the boundary: there is no second way to end a run.
 """
 

@@ -34,7 +34,7 @@ NO_REPORT: Final = RunObserved(ProcessFact.EXITED_WITH_ERROR, ReportMissing(), N
 
 
 def kept_answer(record: RunRecord) -> RunResult | Evidence:
-    """What a record says by itself: its result, or the evidence that the result cannot be read or that the run goes on."""
+    """What a record says by itself: its result, or the evidence that it cannot be read or that the run goes on."""
     if record.phase is not Phase.FINISHED:
         return STILL_RUNNING
     return RecordUnreadable() if record.result is None else record.result
