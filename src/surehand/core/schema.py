@@ -10,7 +10,9 @@ Laws of this module:
 """
 
 import re
+from collections.abc import Callable
 from enum import Enum, IntEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeGuard, Union, assert_never, get_args, get_origin
 
@@ -45,6 +47,18 @@ class Items:
 
 
 Constraint = Text | Number | Items
+
+
+def matches(text: Text, value: str) -> bool:
+    """Whether a string keeps within its constraints; its classes of characters are ASCII."""
+    long_enough = text.min_length is None or text.min_length <= len(value)
+    short_enough = text.max_length is None or len(value) <= text.max_length
+    return long_enough and short_enough and (text.pattern is None or _compiled(text.pattern)(value) is not None)
+
+
+@cache
+def _compiled(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(pattern, re.ASCII).fullmatch
 
 
 def json_schema(cls: type) -> dict[str, object]:

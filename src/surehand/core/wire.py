@@ -36,6 +36,7 @@ from surehand.core.schema import (
     is_constraint,
     is_required,
     is_union,
+    matches,
     without_none,
 )
 
@@ -233,9 +234,8 @@ def _reader(kind: object, converter: Converter) -> _Read:
 
 def _limit(constraint: Constraint) -> Callable[[Any], bool]:
     match constraint:
-        case Text(pattern, least, most):
-            matches = re.compile(pattern or ".*", re.ASCII if pattern else re.DOTALL).fullmatch
-            return lambda text: _between(len(text), least, most) and matches(text) is not None
+        case Text():
+            return lambda text: matches(constraint, text)
         case Number(least, most):
             return lambda number: _between(number, least, most)
         case Items(most):

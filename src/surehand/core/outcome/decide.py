@@ -12,6 +12,7 @@ from typing import assert_never
 from attrs import evolve
 
 from surehand.core.outcome.evidence import (
+    AFTER_DELIVERY,
     PROVEN_NO_EFFECT,
     Approval,
     CallRefused,
@@ -51,25 +52,26 @@ REFUSAL_REASONS: dict[Refusal, Reason] = {
     Refusal.STORE_UNAVAILABLE: Reason.PLATFORM_ERROR,
 }
 
-#: The reason that each pause category bears when the report proves that nothing was written.
+#: The reason that each pause category bears beside a report that nothing was written.
+#: The pauses of ``AFTER_DELIVERY`` contradict such a report.
 PAUSE_REASONS: dict[PauseCategory, Reason] = {
     PauseCategory.IDENTITY: Reason.RECORD_NOT_CONFIRMED,
     PauseCategory.DISAMBIGUATION: Reason.RECORD_NOT_CONFIRMED,
     PauseCategory.RESOLUTION: Reason.UNEXPECTED_SCREEN,
     PauseCategory.HUMAN_REQUIRED: Reason.PERSON_NEEDED,
-    PauseCategory.EFFECT_ESCALATED: Reason.STOPPED_FOR_REVIEW,
-    PauseCategory.EFFECT_INDETERMINATE: Reason.STOPPED_FOR_REVIEW,
-    PauseCategory.EFFECT_REFUTED: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.EFFECT_ESCALATED: Reason.RESULT_UNREADABLE,
+    PauseCategory.EFFECT_INDETERMINATE: Reason.RESULT_UNREADABLE,
+    PauseCategory.EFFECT_REFUTED: Reason.RESULT_UNREADABLE,
     PauseCategory.EFFECT_UNVERIFIABLE: Reason.RECORD_CHECK_NOT_SET_UP,
     PauseCategory.PLACEHOLDER_EFFECT: Reason.RECORD_CHECK_NOT_SET_UP,
-    PauseCategory.DELIVERY_UNCERTAIN: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.DELIVERY_UNCERTAIN: Reason.RESULT_UNREADABLE,
     PauseCategory.UNMET_GUARD: Reason.UNEXPECTED_SCREEN,
     PauseCategory.POSTCONDITION: Reason.UNEXPECTED_SCREEN,
     PauseCategory.HALT: Reason.UNEXPECTED_SCREEN,
     PauseCategory.ITEM_APPROVAL: Reason.APPROVAL_NEEDED,
     PauseCategory.ITEM_DECLINED: Reason.STOPPED_FOR_REVIEW,
     PauseCategory.BUSINESS_DECISION: Reason.PERSON_NEEDED,
-    PauseCategory.READBACK_PENDING: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.READBACK_PENDING: Reason.RESULT_UNREADABLE,
     PauseCategory.OPERATOR_REVIEW: Reason.STOPPED_FOR_REVIEW,
 }
 
@@ -91,26 +93,32 @@ _NO_PAUSE: dict[TransactionOutcome, Reason] = {
 
 
 def decide(evidence: Evidence) -> Reason:
-    """The one reason that the evidence supports (seed 000, "The result contract")."""
+    """The one reason that the evidence supports."""
     match evidence:
+        case RunObserved():
+            return _observed(evidence)
         case CallRefused(refusal=refusal):
             return REFUSAL_REASONS[refusal]
         case OwnerGone():
             return _owner_gone(evidence)
         case RecordUnreadable():
             return Reason.RESULT_UNREADABLE
-        case RunObserved():
-            return _observed(evidence)
         case _:  # pragma: no cover
             assert_never(evidence)
 
 
 def claims(evidence: Evidence) -> Claims:
-    """What the answer to this evidence says.
+    """What the answer to this evidence says: the claims of its reason."""
+    return claims_of(decide(evidence), evidence)
 
-    The reason's own row, weakened where a refused call stands on earlier attempts that may have written: such a call never says that nothing was written.
+
+def claims_of(reason: Reason, evidence: Evidence) -> Claims:
+    """What an answer with this reason says about this evidence.
+
+    The reason's own row, weakened where a refused call stands on earlier attempts that may have written: such a call
+    never says that nothing was written.
     """
-    row = REASONS[decide(evidence)]
+    row = REASONS[reason]
     if isinstance(evidence, CallRefused) and evidence.earlier is EarlierAttempts.UNKNOWN:
         return evolve(
             row,
@@ -122,16 +130,14 @@ def claims(evidence: Evidence) -> Claims:
 
 
 def _owner_gone(evidence: OwnerGone) -> Reason:
-    """What a dead owner's record proves (DESIGN section 3, "The delivery boundary")."""
-    match evidence.phase:
-        case Phase.RESERVED:
-            return Reason.INTERRUPTED_BEFORE_SAVE
-        case Phase.STARTED:
-            return Reason.INTERRUPTED_BEFORE_SAVE if evidence.journaled else Reason.INTERRUPTED
-        case Phase.DELIVERING | Phase.FINISHED:
-            return Reason.INTERRUPTED
-        case _:  # pragma: no cover
-            assert_never(evidence.phase)
+    """What a dead owner's record proves.
+
+    Only an engine that passes the delivery boundary durably before it writes leaves proof behind. Of any other engine
+    not even ``RESERVED`` is proof: the step to ``STARTED`` need not have reached the disk.
+    """
+    if evidence.journaled and evidence.phase in {Phase.RESERVED, Phase.STARTED}:
+        return Reason.INTERRUPTED_BEFORE_SAVE
+    return Reason.INTERRUPTED
 
 
 def _observed(run: RunObserved) -> Reason:
@@ -179,7 +185,10 @@ def _reported(run: RunObserved, report: Report) -> Reason:
 
 
 def _verified(run: RunObserved, report: Report) -> Reason:
+    """A verified save; an unclean end, a pause, or an approval that was never given contradicts it."""
     if run.process is not ProcessFact.EXITED_CLEANLY or not isinstance(run.pause, NoPause):
+        return Reason.RESULT_UNREADABLE
+    if run.approval in {Approval.WAITING, Approval.REQUIRED}:
         return Reason.RESULT_UNREADABLE
     if report.check < report.minimum:
         return Reason.CHECKED_BELOW_MINIMUM
@@ -190,7 +199,7 @@ def _nothing_written(run: RunObserved, transaction: TransactionOutcome) -> Reaso
     pause: Pause = run.pause
     if isinstance(pause, RejectedPause):
         return Reason.STOPPED_BY_PERSON
-    if run.approval is Approval.REQUIRED:
+    if run.approval is Approval.REQUIRED and not _speaks_of_a_save(pause):
         return Reason.APPROVAL_NEEDED
     match pause:
         case OpenPause(category=category):
@@ -201,3 +210,7 @@ def _nothing_written(run: RunObserved, transaction: TransactionOutcome) -> Reaso
             return _NO_PAUSE[transaction]
         case _:  # pragma: no cover
             assert_never(pause)
+
+
+def _speaks_of_a_save(pause: Pause) -> bool:
+    return isinstance(pause, OpenPause) and pause.category in AFTER_DELIVERY

@@ -2,13 +2,13 @@
 
 Laws of this module:
 
-- Every value here is an enum or a frozen class of enums and booleans, so that the whole domain can be enumerated (``surehand audit`` does).
+- Every value here is an enum or a frozen class of enums and booleans, so that the whole domain can be enumerated
+  (``surehand audit`` does).
 - Nothing here names an outcome. Engines produce evidence; only ``decide`` judges it.
 - Nothing here holds text that was observed, typed or configured.
 """
 
 from enum import Enum, IntEnum, unique
-from typing import assert_never
 
 from attrs import frozen
 
@@ -120,7 +120,7 @@ MINIMUM_LEVELS = tuple(level for level in CheckLevel if level is not CheckLevel.
 
 @unique
 class PauseCategory(Enum):
-    """Why a run stopped and waits; the closed set of the seeds."""
+    """Why a run stopped and waits."""
 
     IDENTITY = "identity"
     DISAMBIGUATION = "disambiguation"
@@ -191,7 +191,8 @@ class ReportUnreadable:
 class Report:
     """A report that parses.
 
-    ``success`` is the engine's own flag; ``check`` is the level that the read-back reached and ``minimum`` the one that the workflow asks for.
+    ``success`` is the engine's own flag; ``check`` is the level that the read-back reached and ``minimum`` the one that
+    the workflow asks for.
     """
 
     transaction: TransactionOutcome
@@ -217,7 +218,8 @@ class CallRefused:
 class OwnerGone:
     """The process that owned the run is proven gone.
 
-    ``journaled`` says whether the engine passes the delivery boundary durably before it writes; an external engine does not.
+    ``journaled`` says whether the engine passes the delivery boundary durably before it writes; an external engine does
+    not.
     """
 
     phase: Phase
@@ -248,6 +250,17 @@ PROVEN_NO_EFFECT = frozenset(
         TransactionOutcome.REJECTED_POLICY,
         TransactionOutcome.CANCELED,
         TransactionOutcome.FAILED_PLATFORM,
+    }
+)
+
+#: Pauses that speak of a save that was already sent; they contradict a report that nothing was written.
+AFTER_DELIVERY = frozenset(
+    {
+        PauseCategory.DELIVERY_UNCERTAIN,
+        PauseCategory.READBACK_PENDING,
+        PauseCategory.EFFECT_ESCALATED,
+        PauseCategory.EFFECT_INDETERMINATE,
+        PauseCategory.EFFECT_REFUTED,
     }
 )
 
@@ -288,10 +301,12 @@ _UNSENT = frozenset({Delivery.NOT_SENT, Delivery.NOT_MEASURED})
 def is_consistent(report: Report) -> bool:
     """Whether the fields of a report agree with one another.
 
-    A report that claims more than its own parts carry is not evidence (seed 000, "Governed runs").
+    A report that claims more than its own parts carry is not evidence. A workflow cannot ask for no check, so a report
+    without a minimum is none either.
     """
     return (
-        report.execution in _EXECUTIONS[report.transaction]
+        report.minimum in MINIMUM_LEVELS
+        and report.execution in _EXECUTIONS[report.transaction]
         and report.success in _SUCCESS[report.execution]
         and report.delivery in _deliveries(report.transaction)
         and (report.transaction is not TransactionOutcome.VERIFIED or report.check is not CheckLevel.UNCHECKED)
@@ -304,14 +319,3 @@ def _deliveries(transaction: TransactionOutcome) -> frozenset[Delivery]:
     if transaction is TransactionOutcome.VERIFIED:
         return _SENT
     return frozenset(Delivery)
-
-
-def is_open(pause: Pause) -> bool:
-    """Whether a pause waits for a person; a failed look-up counts as open (seed 000)."""
-    match pause:
-        case OpenPause() | PauseLookupFailed():
-            return True
-        case NoPause() | RejectedPause():
-            return False
-        case _:  # pragma: no cover
-            assert_never(pause)

@@ -2,7 +2,8 @@
 
 Laws of this module:
 
-- One row for each reason. A row says the outcome, whether the record changed, whether a retry under the same request id is safe, and what the caller does next.
+- One row for each reason. A row says the outcome, whether the record changed, whether a retry under the same request id
+  is safe, and what the caller does next.
 - Nothing here looks at evidence: ``decide`` picks the row.
 - ``record_changed: no`` stands only in rows whose evidence proves it; the audit checks that over the whole domain.
 """
@@ -47,7 +48,7 @@ class NextStep(Enum):
 
 @unique
 class Reason(Enum):
-    """Why a call ended as it did; the closed vocabulary of seed 000 and ours."""
+    """Why a call ended as it did; a closed vocabulary."""
 
     SAVED_AND_CHECKED = "saved_and_checked"
     UNEXPECTED_SCREEN = "unexpected_screen"
@@ -92,16 +93,14 @@ class Claims:
 
 _DONE = Claims(Outcome.DONE, RecordChanged.YES, False, NextStep.NOTHING)
 _REVIEW = Claims(Outcome.NEEDS_REVIEW, RecordChanged.NO, False, NextStep.WAIT_FOR_A_PERSON)
-_NOT_SURE = Claims(
-    Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN, False, NextStep.HAVE_A_PERSON_CHECK_THE_RECORD
-)
+_NOT_SURE = Claims(Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN, False, NextStep.HAVE_A_PERSON_CHECK_THE_RECORD)
 
 
 def _did_not_run(safe_to_retry: bool, next_step: NextStep) -> Claims:
     return Claims(Outcome.DID_NOT_RUN, RecordChanged.NO, safe_to_retry, next_step)
 
 
-#: The reason table (seed 000, "The result contract"; DESIGN section 3 for ``interrupted_before_save``).
+#: The reason table.
 REASONS: dict[Reason, Claims] = {
     Reason.SAVED_AND_CHECKED: _DONE,
     Reason.UNEXPECTED_SCREEN: _REVIEW,
@@ -110,9 +109,7 @@ REASONS: dict[Reason, Claims] = {
     Reason.RECORD_CHECK_NOT_SET_UP: _REVIEW,
     Reason.STOPPED_FOR_REVIEW: _REVIEW,
     Reason.APPROVAL_NEEDED: _REVIEW,
-    Reason.WAITING_FOR_APPROVAL: Claims(
-        Outcome.NEEDS_REVIEW, RecordChanged.UNKNOWN, False, NextStep.WAIT_FOR_A_PERSON
-    ),
+    Reason.WAITING_FOR_APPROVAL: Claims(Outcome.NEEDS_REVIEW, RecordChanged.UNKNOWN, False, NextStep.WAIT_FOR_A_PERSON),
     Reason.SAVE_NOT_CONFIRMED: _NOT_SURE,
     Reason.NOT_CHECKED: _NOT_SURE,
     Reason.CHECKED_BELOW_MINIMUM: _NOT_SURE,
@@ -131,9 +128,7 @@ REASONS: dict[Reason, Claims] = {
     Reason.UNKNOWN_WORKFLOW: _did_not_run(True, NextStep.CORRECT_THE_CALL),
     Reason.WORKFLOW_UNAVAILABLE: _did_not_run(True, NextStep.ASK_THE_OPERATOR),
     Reason.RUNS_DISABLED: _did_not_run(False, NextStep.ASK_THE_OPERATOR),
-    Reason.REQUEST_ID_CONFLICT: Claims(
-        Outcome.DID_NOT_RUN, RecordChanged.UNKNOWN, False, NextStep.CORRECT_THE_CALL
-    ),
+    Reason.REQUEST_ID_CONFLICT: Claims(Outcome.DID_NOT_RUN, RecordChanged.UNKNOWN, False, NextStep.CORRECT_THE_CALL),
     Reason.RETRY_LIMIT: _did_not_run(False, NextStep.ASK_THE_OPERATOR),
     Reason.RUNNING: Claims(Outcome.RUNNING, RecordChanged.UNKNOWN, False, NextStep.CALL_GET_RUN),
 }

@@ -2,17 +2,19 @@
 
 Laws of this module:
 
-- Every string in a result is a closed code, fixed copy, or held to a pattern. There is no field for observed, typed or configured text.
+- Every string in a result is a closed code, fixed copy, or held to a pattern. There is no field for observed, typed or
+  configured text.
 - A ``RunResult`` whose parts disagree with the reason table cannot be made, so a stored one cannot be read either.
 - Optional facts are left out, never null.
 """
 
+from collections.abc import Iterator
 from enum import Enum, unique
 from typing import Annotated, Final, Literal
 
 from attrs import evolve, field, frozen
 
-from surehand.core.outcome.decide import claims, decide
+from surehand.core.outcome.decide import claims, claims_of, decide
 from surehand.core.outcome.evidence import (
     CallRefused,
     CheckLevel,
@@ -24,16 +26,20 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.outcome.reasons import NOT_FINAL, REASONS, Claims, NextStep, Outcome, Reason, RecordChanged
 from surehand.core.outcome.wording import EARLIER_MAY_HAVE_SAVED, SIMULATED_PREFIX, WORDING, Wording
-from surehand.core.schema import Items, Number, Text
+from surehand.core.schema import Items, Number, Text, json_schema, matches
 
 CONTRACT_VERSION: Final = "surehand.run-result/v1"
 
-#: Attempts that one request id may make (seed 000, "Requests, retries, and records").
+#: Attempts that one request id may make.
 MAX_ATTEMPTS: Final = 5
 
-RunId = Annotated[str, Text(pattern="^run_[0-9a-f]{32}$")]
-InputName = Annotated[str, Text(pattern=r"^([a-z][a-z0-9_]{0,39}|\*)$")]
-Instant = Annotated[str, Text(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+_RUN_ID: Final = Text(pattern="^run_[0-9a-f]{32}$")
+_INPUT_NAME: Final = Text(pattern=r"^([a-z][a-z0-9_]{0,39}|\*)$")
+_INSTANT: Final = Text(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")
+
+RunId = Annotated[str, _RUN_ID]
+InputName = Annotated[str, _INPUT_NAME]
+Instant = Annotated[str, _INSTANT]
 
 
 @unique
@@ -111,18 +117,27 @@ class FailedCheck(Enum):
 
 @frozen
 class InputProblem:
-    """One problem with one input; ``*`` stands for inputs that the workflow does not declare."""
+    """One problem with one input; ``*`` stands for inputs that the workflow does not declare.
+
+    Raises:
+        ValueError: The name is not one that a workflow can declare.
+    """
 
     input: InputName
     problem: InputProblemCode
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse a name that is not one: a caller's own words never stand here."""
+        if not matches(_INPUT_NAME, self.input):
+            raise ValueError("not the name of an input")
+
 
 @frozen(kw_only=True)
 class RunResult:
-    """One answer about one call (seed 000, "The result contract").
+    """One answer about one call.
 
     Raises:
-        ValueError: The parts do not agree with the reason table.
+        ValueError: The parts do not agree with the reason table; the message names the rule and no value.
     """
 
     contract: Literal["surehand.run-result/v1"] = CONTRACT_VERSION
@@ -147,21 +162,54 @@ class RunResult:
 
     def __attrs_post_init__(self) -> None:
         """Refuse a result that says more than its reason."""
-        spoken = Claims(self.outcome, self.record_changed, self.safe_to_retry, self.next_step)
-        legal = _LEGAL[self.reason]
-        if spoken not in legal:
-            raise ValueError("the claims do not agree with the reason")
-        words = Wording(self.what_happened.removeprefix(SIMULATED_PREFIX), self.next_action)
-        if words != legal[spoken]:
-            raise ValueError("the wording does not agree with the reason")
-        if (self.outcome is Outcome.DONE) != (self.proof is not Proof.NONE):
-            raise ValueError("only done carries a proof")
-        if (self.engine is EngineName.SIMULATED) != self.what_happened.startswith(SIMULATED_PREFIX):
-            raise ValueError("a simulated result says so in its first sentence, and no other does")
+        broken = next((rule for rule, holds in _rules(self) if not holds), None)
+        if broken is not None:
+            raise ValueError(broken)
+
+
+def _rules(result: RunResult) -> Iterator[tuple[str, bool]]:
+    """What must agree within one result, the first broken rule before those that build on it."""
+    legal = _LEGAL[result.reason]
+    spoken = Claims(result.outcome, result.record_changed, result.safe_to_retry, result.next_step)
+    words = Wording(result.what_happened.removeprefix(SIMULATED_PREFIX), result.next_action)
+    simulated = result.what_happened.startswith(SIMULATED_PREFIX)
+    checked = result.checked_how is not CheckedHow.UNCHECKED
+    yield "the claims do not agree with the reason", spoken in legal
+    yield "the wording does not agree with the claims", words == legal.get(spoken)
+    yield "only a simulated result says so", simulated is (result.engine is EngineName.SIMULATED)
+    yield "only done carries a proof", (result.outcome is Outcome.DONE) is (result.proof is not Proof.NONE)
+    yield "the engine cannot give this proof", result.proof in _PROOFS[result.engine]
+    yield "only a checked record is done", checked or result.outcome is not Outcome.DONE
+    yield "the reason speaks of no check", not checked or result.reason in _AFTER_A_CHECK
+    yield "without a check there is no time of it", checked or result.checked_at is None
+    yield "not the time of a check", result.checked_at is None or matches(_INSTANT, result.checked_at)
+    yield "not a run id", matches(_RUN_ID, result.run_id)
+
+
+#: Reasons that may rest on a read-back of the record. Any other says nothing about one.
+_AFTER_A_CHECK: Final = frozenset(
+    {
+        Reason.SAVED_AND_CHECKED,
+        Reason.CHECKED_BELOW_MINIMUM,
+        Reason.SAVE_NOT_CONFIRMED,
+        Reason.CHANGE_REVERSED,
+    }
+)
+
+#: The proofs that each engine can give, beside none.
+_PROOFS: Final[dict[EngineName, frozenset[Proof]]] = {
+    EngineName.BROWSER: frozenset({Proof.NONE, Proof.LOCAL, Proof.SEALED}),
+    EngineName.FLOW: frozenset({Proof.NONE, Proof.LOCAL, Proof.SEALED}),
+    EngineName.SIMULATED: frozenset({Proof.NONE, Proof.SIMULATED}),
+    EngineName.NONE: frozenset({Proof.NONE}),
+}
 
 
 def _legal_answers() -> dict[Reason, dict[Claims, Wording]]:
-    """The claims that each reason may make, with their words: its row, and the weakened row of a refused call with a doubtful history."""
+    """The claims that each reason may make, with their words.
+
+    Its row, and the weakened row of a refused call with a doubtful history.
+    """
     answers = {reason: {row: WORDING[reason]} for reason, row in REASONS.items()}
     for refusal in Refusal:
         weakened = CallRefused(refusal, EarlierAttempts.UNKNOWN)
@@ -170,13 +218,6 @@ def _legal_answers() -> dict[Reason, dict[Claims, Wording]]:
 
 
 _LEGAL: dict[Reason, dict[Claims, Wording]] = _legal_answers()
-
-_PROOFS: dict[EngineName, Proof] = {
-    EngineName.BROWSER: Proof.LOCAL,
-    EngineName.FLOW: Proof.LOCAL,
-    EngineName.SIMULATED: Proof.SIMULATED,
-    EngineName.NONE: Proof.NONE,
-}
 
 
 @frozen(kw_only=True)
@@ -193,6 +234,23 @@ class CallFacts:
     record_saved: bool = True
 
 
+@frozen
+class Answer:
+    """What is answered to evidence, apart from the identities of the call."""
+
+    reason: Reason
+    claims: Claims
+    checked_how: CheckedHow
+
+
+def answer_of(reason: Reason, evidence: Evidence) -> Answer:
+    """The answer with this reason: its claims, and the check level where the reason rests on a check."""
+    level = CheckLevel.UNCHECKED
+    if reason in _AFTER_A_CHECK and isinstance(evidence, RunObserved) and isinstance(evidence.report, Report):
+        level = evidence.report.check
+    return Answer(reason, claims_of(reason, evidence), CheckedHow[level.name])
+
+
 def project(evidence: Evidence, facts: CallFacts) -> RunResult:
     """The PHI-safe result of one call.
 
@@ -203,27 +261,31 @@ def project(evidence: Evidence, facts: CallFacts) -> RunResult:
     Returns:
         The result with ``replayed`` false.
     """
-    said = claims(evidence)
-    reason = decide(evidence)
-    words = _LEGAL[reason][said]
-    done = said.outcome is Outcome.DONE
-    prefix = SIMULATED_PREFIX if facts.engine is EngineName.SIMULATED else ""
+    return render(answer_of(decide(evidence), evidence), facts)
+
+
+def render(answer: Answer, facts: CallFacts) -> RunResult:
+    """The result that gives this answer. The time of a check is dropped where the answer speaks of none."""
+    said = answer.claims
+    words = _LEGAL[answer.reason][said]
+    simulated = facts.engine is EngineName.SIMULATED
+    proof = Proof.SIMULATED if simulated else Proof.LOCAL
     return RunResult(
         run_id=facts.run_id,
         outcome=said.outcome,
-        reason=reason,
+        reason=answer.reason,
         record_changed=said.record_changed,
         safe_to_retry=said.safe_to_retry,
         next_step=said.next_step,
-        proof=_PROOFS[facts.engine] if done else Proof.NONE,
-        checked_how=_checked_how(evidence),
-        checked_at=facts.checked_at,
+        proof=proof if said.outcome is Outcome.DONE else Proof.NONE,
+        checked_how=answer.checked_how,
+        checked_at=None if answer.checked_how is CheckedHow.UNCHECKED else facts.checked_at,
         mode=facts.mode,
         engine=facts.engine,
         attempt=facts.attempt,
         replayed=False,
         record_saved=facts.record_saved,
-        what_happened=prefix + words.what_happened,
+        what_happened=(SIMULATED_PREFIX if simulated else "") + words.what_happened,
         next_action=words.next_action,
         input_problems=facts.input_problems,
         failed_checks=facts.failed_checks,
@@ -240,8 +302,6 @@ def is_final(result: RunResult) -> bool:
     return result.reason not in NOT_FINAL
 
 
-def _checked_how(evidence: Evidence) -> CheckedHow:
-    level = CheckLevel.UNCHECKED
-    if isinstance(evidence, RunObserved) and isinstance(evidence.report, Report):
-        level = evidence.report.check
-    return CheckedHow[level.name]
+def result_schema() -> dict[str, object]:
+    """The one output schema: every result, every refusal and every stored record is held to it."""
+    return json_schema(RunResult)

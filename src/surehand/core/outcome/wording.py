@@ -59,7 +59,7 @@ WORDING: dict[Reason, Wording] = {
         "The evidence of this run is missing or contradicts itself. A save may have gone through.", _CHECK
     ),
     Reason.INTERRUPTED: Wording(
-        "The process that ran the workflow ended during the save. A save may have gone through.", _CHECK
+        "The process that ran the workflow ended before it could report. A save may have gone through.", _CHECK
     ),
     Reason.INTERRUPTED_BEFORE_SAVE: Wording(
         "The process that ran the workflow ended before it reached the save. Nothing was written.", _RETRY
@@ -71,7 +71,8 @@ WORDING: dict[Reason, Wording] = {
     Reason.CANCELED: Wording("The run was canceled before it reached the save. Nothing was written.", _RETRY),
     Reason.PLATFORM_ERROR: Wording(
         "The run could not be carried out on this computer. Nothing was written.",
-        "Call run_workflow again with the same request_id. If it happens again, ask the operator to run surehand doctor.",
+        "Call run_workflow again with the same request_id. If it happens again, ask the operator to run "
+        "surehand doctor.",
     ),
     Reason.STOPPED_BY_PERSON: Wording(
         "A person ended this run before it reached the save. Nothing was written.",
