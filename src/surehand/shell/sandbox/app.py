@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from surehand.shell.sandbox import pages
 from surehand.shell.sandbox.address import SCENARIO_HEADER
 from surehand.shell.sandbox.cases import CASES, Case
-from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, Clinic, Referral, SaveAnswer
+from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, Clinic, Referral, SaveAnswer, Visit
 
 #: The longest that a hanging request is held, in seconds.
 HANG_SECONDS: Final = 60.0
@@ -50,16 +50,6 @@ _PAGE_HEADERS: Final = {
 
 
 @frozen
-class _Session:
-    user: str
-    case: Case
-
-    @property
-    def visitor(self) -> pages.Visitor:
-        return pages.Visitor(self.user, self.case.name)
-
-
-@frozen
 class ClinicApp:
     """One running clinic app.
 
@@ -70,7 +60,7 @@ class ClinicApp:
     token: str = field(repr=False)
     closing: asyncio.Event = field(factory=asyncio.Event, init=False)
     _clinic: Clinic = field(factory=Clinic, init=False)
-    _sessions: OrderedDict[str, _Session] = field(factory=OrderedDict[str, _Session], init=False, repr=False)
+    _sessions: OrderedDict[str, Visit] = field(factory=OrderedDict[str, Visit], init=False, repr=False)
     _writes: Counter[str] = field(factory=Counter[str], init=False, repr=False)
 
     def asgi(self) -> ASGIApp:
@@ -97,21 +87,19 @@ class ClinicApp:
     # Pages
 
     async def _home(self, request: Request) -> Response:
-        return _see("/referrals" if self._session(request) else "/sign-in")
+        return _see("/referrals" if self._visit(request) else "/sign-in")
 
     async def _sign_in_page(self, _request: Request) -> Response:
         return _html(pages.sign_in())
 
     async def _sign_in(self, request: Request) -> Response:
         form = await _form(request)
-        user, case = form.get("user", "").strip(), CASES.get(form.get("scenario", ""))
-        if not 1 <= len(user) <= 40 or case is None:  # noqa: PLR2004 - the length that the field of the page allows
-            return _html(pages.sign_in("Enter a user name and choose a scenario."), 422)
-        if not case.reachable:
-            return _html(pages.offline(case), 503)
-        self._clinic.begin(case)
+        scenario = form.get("scenario", "")
+        visit = self._clinic.sign_in(form.get("user", ""), scenario)
+        if visit is None:
+            return _refused_sign_in(scenario)
         session_id = secrets.token_urlsafe(24)
-        self._sessions[session_id] = _Session(user, case)
+        self._sessions[session_id] = visit
         if len(self._sessions) > _MAX_SESSIONS:
             self._sessions.popitem(last=False)
         response = _see("/referrals")
@@ -125,35 +113,35 @@ class ClinicApp:
         return response
 
     async def _work_list(self, request: Request) -> Response:
-        session = self._session(request)
-        if session is None:
+        visit = self._visit(request)
+        if visit is None:
             return _see("/sign-in")
-        return _html(pages.referrals(session.visitor, self._clinic.work_list(session.case)))
+        return _html(pages.referrals(visit, self._clinic.work_list(visit.case)))
 
     async def _referral(self, request: Request) -> Response:
-        session = self._session(request)
-        if session is None:
+        visit = self._visit(request)
+        if visit is None:
             return _see("/sign-in")
-        row = self._row(request, session.case)
-        notes = self._clinic.notes(session.case, row)
-        return _html(pages.referral(session.visitor, row, notes, saved=request.query_params.get("note") == "saved"))
+        row = self._row(request, visit.case)
+        notes = self._clinic.notes(visit.case, row)
+        return _html(pages.referral(visit, row, notes, saved=request.query_params.get("note") == "saved"))
 
     async def _note_form(self, request: Request) -> Response:
-        session = self._session(request)
-        if session is None:
+        visit = self._visit(request)
+        if visit is None:
             return _see("/sign-in")
-        return _html(pages.note_form(session.visitor, self._row(request, session.case)))
+        return _html(pages.note_form(visit, self._row(request, visit.case)))
 
     async def _save(self, request: Request) -> Response:
-        session = self._session(request)
-        if session is None:
+        visit = self._visit(request)
+        if visit is None:
             return _see("/sign-in")
-        row, form = self._row(request, session.case), await _form(request)
+        row, form = self._row(request, visit.case), await _form(request)
         note, urgency = form.get("note", "").replace("\r\n", "\n"), form.get("urgency", "")
-        answer = self._clinic.save(session.case, row, note=note, urgency=urgency, author=session.user, created=_now())
+        answer = self._clinic.save(visit, row, note=note, urgency=urgency, created=_now())
         if answer is SaveAnswer.REFUSED:
             problem = f"The note was not saved. A note has 1 to {MAX_NOTE_LENGTH} characters."
-            return _html(pages.note_form(session.visitor, row, note=note, urgency=urgency, problem=problem), 422)
+            return _html(pages.note_form(visit, row, note=note, urgency=urgency, problem=problem), 422)
         if answer is SaveAnswer.NOTHING:
             return await self._hang(request)
         return _see(f"/referrals/{row.id}?note=saved")
@@ -187,7 +175,7 @@ class ClinicApp:
 
     # Both
 
-    def _session(self, request: Request) -> _Session | None:
+    def _visit(self, request: Request) -> Visit | None:
         return self._sessions.get(request.cookies.get(_COOKIE, ""))
 
     def _row(self, request: Request, case: Case) -> Referral:
@@ -256,6 +244,13 @@ async def _form(request: Request) -> dict[str, str]:
     except ValueError:
         raise HTTPException(400) from None
     return {name: values[-1] for name, values in members.items()}
+
+
+def _refused_sign_in(scenario: str) -> Response:
+    case = CASES.get(scenario)
+    if case is not None and not case.reachable:
+        return _html(pages.offline(case), 503)
+    return _html(pages.sign_in("Enter a user name and choose a scenario."), 422)
 
 
 async def _static(request: Request) -> Response:

@@ -14,13 +14,16 @@ from typing import Final, assert_never
 
 from attrs import asdict, field, frozen
 
-from surehand.shell.sandbox.cases import Case, Listing, OnSave
+from surehand.shell.sandbox.cases import CASES, Case, Listing, OnSave
 
 #: Notes that one referral holds in one scenario.
 MAX_NOTES: Final = 5_000
 
 #: Characters that one note may have.
 MAX_NOTE_LENGTH: Final = 2_000
+
+#: Characters that the name of a user may have.
+MAX_USER_LENGTH: Final = 40
 
 URGENCIES: Final = ("Routine", "Soon", "Urgent")
 DEFAULT_URGENCY: Final = URGENCIES[0]
@@ -53,6 +56,14 @@ class Note:
     def as_json(self) -> dict[str, str]:
         """The note as the record interface sends it."""
         return asdict(self)
+
+
+@frozen
+class Visit:
+    """Someone who is signed in, and the scenario that was chosen."""
+
+    user: str
+    case: Case
 
 
 @unique
@@ -135,9 +146,17 @@ class Clinic:
     _silent: set[tuple[str, str]] = field(factory=set[tuple[str, str]], init=False)
     _numbers: "count[int]" = field(factory=lambda: count(1), init=False, repr=False)
 
-    def begin(self, case: Case) -> None:
-        """Someone signed in to the scenario: its record system answers again."""
+    def sign_in(self, user: str, scenario: str) -> Visit | None:
+        """Let someone in; the record system of the scenario answers again.
+
+        Returns:
+            ``None`` for a name of the wrong length, an unknown scenario, and one in which there is no app.
+        """
+        name, case = user.strip(), CASES.get(scenario)
+        if not 1 <= len(name) <= MAX_USER_LENGTH or case is None or not case.reachable:
+            return None
         self._silent.difference_update([key for key in self._silent if key[0] == case.name])
+        return Visit(name, case)
 
     def work_list(self, case: Case) -> tuple[Referral, ...]:
         """The rows of the work list, in order."""
@@ -161,27 +180,25 @@ class Clinic:
         """Whether the record system of this scenario gives no answer about the referral."""
         return (case.name, referral.id) in self._silent
 
-    def save(  # noqa: PLR0913 - one argument for each member of the form, its place and its time
-        self, case: Case, referral: Referral, *, note: str, urgency: str, author: str, created: str
-    ) -> SaveAnswer:
+    def save(self, visit: Visit, referral: Referral, *, note: str, urgency: str, created: str) -> SaveAnswer:
         """Do with a note what the scenario does.
 
         Args:
-            case: The scenario of the session.
+            visit: Who saves, in which scenario.
             referral: Where the note belongs.
             note: 1 to ``MAX_NOTE_LENGTH`` characters; line ends are line feeds.
             urgency: One of ``URGENCIES``.
-            author: The signed-in user.
             created: The present time, an instant in UTC.
 
         Returns:
             What the app shows. ``REFUSED`` stored nothing.
         """
+        case = visit.case
         kept = self._kept(case, referral)
         if not 1 <= len(note) <= MAX_NOTE_LENGTH or urgency not in URGENCIES or len(kept) >= MAX_NOTES:
             return SaveAnswer.REFUSED
         if case.on_save is not OnSave.PRETEND:
-            kept.append(self._new_note(referral, note=note, urgency=urgency, author=author, created=created))
+            kept.append(self._new_note(referral, note=note, urgency=urgency, author=visit.user, created=created))
         match case.on_save:
             case OnSave.STORE | OnSave.PRETEND:
                 return SaveAnswer.SAVED

@@ -15,7 +15,7 @@ from typing import Final
 from attrs import frozen
 
 from surehand.shell.sandbox.cases import CASES, Case
-from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, URGENCIES, Note, Referral
+from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, URGENCIES, Note, Referral, Visit
 
 #: Notes shown on a referral's page; the others are counted.
 SHOWN_NOTES: Final = 20
@@ -44,14 +44,6 @@ class Html:
 _NOTHING: Final = Html("")
 
 
-@frozen
-class Visitor:
-    """Who is signed in, as the head of a page shows it."""
-
-    user: str
-    scenario: str
-
-
 def sign_in(problem: str = "") -> str:
     """The sign-in page."""
     cases = CASES.values()
@@ -64,13 +56,13 @@ def sign_in(problem: str = "") -> str:
     return _page("Sign in", None, content)
 
 
-def referrals(visitor: Visitor, rows: Sequence[Referral]) -> str:
+def referrals(visit: Visit, rows: Sequence[Referral]) -> str:
     """The work list."""
     shown = _join(_fill("referral_row", **_identity(row), id=row.id, reason=row.reason) for row in rows)
-    return _page("Referrals", visitor, _fill("referrals", count=str(len(rows)), rows=shown))
+    return _page("Referrals", visit, _fill("referrals", count=str(len(rows)), rows=shown))
 
 
-def referral(visitor: Visitor, row: Referral, notes: Sequence[Note], *, saved: bool) -> str:
+def referral(visit: Visit, row: Referral, notes: Sequence[Note], *, saved: bool) -> str:
     """One referral with its newest notes; ``saved`` shows the banner."""
     newest = notes[::-1][:SHOWN_NOTES]
     older = len(notes) - len(newest)
@@ -83,10 +75,10 @@ def referral(visitor: Visitor, row: Referral, notes: Sequence[Note], *, saved: b
         notes=_join(_note(note) for note in newest) if newest else Html('<p class="muted">No notes yet.</p>'),
         older=Html(f'<p class="muted">and {older} older</p>') if older else _NOTHING,
     )
-    return _page("Referral", visitor, content)
+    return _page("Referral", visit, content)
 
 
-def note_form(visitor: Visitor, row: Referral, *, note: str = "", urgency: str = "", problem: str = "") -> str:
+def note_form(visit: Visit, row: Referral, *, note: str = "", urgency: str = "", problem: str = "") -> str:
     """The form for a new note; with ``problem`` it shows what was entered again."""
     content = _fill(
         "note_form",
@@ -98,7 +90,7 @@ def note_form(visitor: Visitor, row: Referral, *, note: str = "", urgency: str =
         limit=str(MAX_NOTE_LENGTH),
         urgencies=_join(_urgency(name, chosen=name == urgency) for name in URGENCIES),
     )
-    return _page("Add triage note", visitor, content)
+    return _page("Add triage note", visit, content)
 
 
 def message(title: str, text: str, *, link: str, link_text: str) -> str:
@@ -111,8 +103,8 @@ def offline(case: Case) -> str:
     return sign_in(f"In this scenario there is nothing to sign in to. {case.summary}")
 
 
-def _page(title: str, visitor: Visitor | None, content: Html) -> str:
-    account = _fill("account", user=visitor.user, scenario=visitor.scenario) if visitor else _NOTHING
+def _page(title: str, visit: Visit | None, content: Html) -> str:
+    account = _fill("account", user=visit.user, scenario=visit.case.name) if visit else _NOTHING
     return _fill("layout", title=title, account=account, content=content).text
 
 
