@@ -107,6 +107,7 @@ class FailedCheck(Enum):
     BROWSER_MISSING = "browser_missing"
     BROWSER_NOT_STARTING = "browser_not_starting"
     FENCE_NOT_STARTING = "fence_not_starting"
+    SANDBOX_NOT_STARTING = "sandbox_not_starting"
     BUNDLE_UNREADABLE = "bundle_unreadable"
     RECORD_CHECK_MISSING = "record_check_missing"
     STORE_CORRUPT = "store_corrupt"
