@@ -1,1 +1,36 @@
 """The ledger of runs: one interface, SQLite by default, claim files where SQLite cannot be opened, memory for tests."""
+
+from pathlib import Path
+
+from surehand.shell.store.base import RunStore
+
+__all__ = ["open_store"]
+
+
+def open_store(folder: Path, *, read_only: bool = False) -> RunStore:
+    """Open the one ledger of a folder, and make it when there is none.
+
+    Nothing is written when a ledger is there already: on a full disk or a read-only mount its runs can still be read,
+    and only what would write is refused.
+
+    Args:
+        folder: The state folder; the same folder is the same ledger, by whatever path it is reached.
+        read_only: Never write; a missing ledger is then an error.
+
+    Raises:
+        StoreError: The folder refuses, or what lies in it is not to be trusted. Nothing was changed.
+    """
+    try:
+        from surehand.shell.store.sqlite import SqliteRefusedError, SqliteStore  # noqa: PLC0415 - SQLite may be missing
+    except ImportError:
+        return _claims(folder, read_only=read_only)
+    try:
+        return SqliteStore.open(folder, read_only=read_only)
+    except SqliteRefusedError:
+        return _claims(folder, read_only=read_only)
+
+
+def _claims(folder: Path, *, read_only: bool) -> RunStore:
+    from surehand.shell.store.claims import ClaimStore  # noqa: PLC0415 - the fallback is rarely needed
+
+    return ClaimStore.open(folder, read_only=read_only)

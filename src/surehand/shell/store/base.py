@@ -3,16 +3,20 @@
 Laws of this module:
 
 - Reservation and record are one durable transaction; the pure gate decides inside it.
-- Every move of a run is a compare-and-set on phase and owner. ``True`` means that this call moved it, and that the move is on disk.
-- A store never invents a result and never judges one.
+- Every move of a run is a compare-and-set on phase and owner. ``True`` means that this call moved it, and that the
+  move is on disk.
+- A store never invents a result and never judges one. It keeps the strict wire form, and what it reads back either
+  satisfies the contract or is no result.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Protocol
 
-from surehand.core.outcome.result import FailedCheck, RunResult
+from surehand.core.outcome.evidence import Phase
+from surehand.core.outcome.result import FailedCheck, RunResult, is_final
 from surehand.core.request.gate import Decision
-from surehand.core.request.record import RunRecord
+from surehand.core.request.record import RunRecord, require_end_of
 
 
 class StoreError(Exception):
@@ -53,19 +57,30 @@ class RunStore(Protocol):
         """Let the gate decide on this draft (attempt number not yet set) and, on ``Start``, store it as reserved.
 
         Args:
-            draft: A record in phase ``RESERVED`` with attempt 0; on ``Start`` it is stored with the gate's attempt number.
+            draft: A record in phase ``RESERVED`` with attempt 0; on ``Start`` it is stored with the gate's number.
 
         Returns:
             The gate's decision. ``Start`` carries the stored record, the others the record that decided.
+
+        Raises:
+            ValueError: The draft is no draft, or its run id was used before.
         """
         ...
 
     def record_refusal(self, record: RunRecord) -> None:
-        """Keep the record of a call that reserved nothing; its phase is ``FINISHED`` and its attempt 0."""
+        """Keep the record of a call that reserved nothing; its phase is ``FINISHED`` and its attempt 0.
+
+        Raises:
+            ValueError: The record is none of a refusal, or its run id was used before.
+        """
         ...
 
     def mark_started(self, run_id: str, owner: str) -> bool:
-        """``reserved -> started``. Not flushed: both phases prove the same."""
+        """``reserved -> started``.
+
+        Not flushed for a journaled run, where both phases prove the same. Flushed for any other: there ``started``
+        means that a write may follow, and a power cut must not take that back.
+        """
         ...
 
     def begin_delivery(self, run_id: str, owner: str) -> bool:
@@ -73,11 +88,19 @@ class RunStore(Protocol):
         ...
 
     def finish(self, run_id: str, owner: str, result: RunResult) -> bool:
-        """``reserved | started | delivering -> finished`` by the run's owner, flushed."""
+        """``reserved | started | delivering -> finished`` by the run's owner, flushed.
+
+        Raises:
+            ValueError: The result is of another run, or says that the run still goes on.
+        """
         ...
 
     def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
-        """Finish a run whose owner is proven gone, if phase and owner are still those of ``record``."""
+        """Finish a run whose owner is proven gone, if phase and owner are still those of ``record``.
+
+        Raises:
+            ValueError: The result is of another run, or says that the run still goes on.
+        """
         ...
 
     def load(self, run_id: str) -> RunRecord | None:
@@ -89,13 +112,75 @@ class RunStore(Protocol):
         ...
 
     def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
-        """The newest records first, at most ``limit``; ``before`` is the run id that the previous page ended with."""
+        """The newest records first, at most ``limit``.
+
+        ``before`` is the run id that the previous page ended with; nothing comes before one that was never kept.
+        """
         ...
 
     def unfinished(self) -> Iterator[RunRecord]:
         """Every run that is not finished."""
         ...
 
+    def check_health(self) -> None:
+        """Read everything once and compare it with itself; takes seconds on a large store.
+
+        Raises:
+            StoreCorruptError: Something does not fit.
+        """
+        ...
+
     def close(self) -> None:
         """Release what is held; a second call does nothing."""
         ...
+
+
+def require_draft(record: RunRecord) -> None:
+    """Refuse to reserve what is no draft.
+
+    Raises:
+        ValueError: The record is not in phase ``RESERVED`` with attempt 0.
+    """
+    if record.phase is not Phase.RESERVED or record.attempt != 0:
+        raise ValueError("not a draft")
+
+
+def require_refusal(record: RunRecord) -> None:
+    """Refuse to keep what is no refusal.
+
+    Raises:
+        ValueError: The record is not finished with attempt 0 and a result of its own.
+    """
+    if record.attempt != 0 or record.result is None:
+        raise ValueError("not a refusal")
+    require_end_of(record.run_id, record.result)
+
+
+def require_whole_history(attempts: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
+    """The attempts under one request key, if none is missing.
+
+    Raises:
+        StoreCorruptError: They are not numbered from 1 without a gap.
+    """
+    if [record.attempt for record in attempts] != list(range(1, len(attempts) + 1)):
+        raise StoreCorruptError("an attempt is missing")
+    return attempts
+
+
+def result_text(result: RunResult) -> str:
+    """The form in which a result is kept."""
+    from surehand.core.wire import to_wire  # noqa: PLC0415 - loads cattrs, which a fast start does without
+
+    return json.dumps(to_wire(result), ensure_ascii=False, separators=(",", ":"))
+
+
+def kept_result(text: str, run_id: str) -> RunResult | None:
+    """The result that was kept for this run, or ``None`` when the text is not one that satisfies the contract."""
+    from surehand.core.wire import from_wire  # noqa: PLC0415 - loads cattrs, which a fast start does without
+
+    try:
+        wire: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    result = from_wire(wire, RunResult).value_or(None)
+    return result if result is not None and result.run_id == run_id and is_final(result) else None

@@ -1,0 +1,727 @@
+"""The default store: one SQLite file in the state folder.
+
+Laws of this module:
+
+- What a method answered is on disk: write-ahead log, ``synchronous=FULL``, one immediate transaction for each change.
+  Only ``mark_started`` of a journaled run goes through a second connection that does not flush.
+- One process writes at a time. A timed file lock stands in front of every write transaction, every close and thereby
+  every checkpoint, which also keeps away the lost commits of SQLite
+  3.7.0 to 3.51.2 (a checkpoint that overlaps a commit).
+- An error of COMMIT is no rollback. Both ways stay open until the log has been written back and cut, and the row read.
+- A file that is not whole is corrupt, not absent: nothing runs on it and it is kept as it is.
+- SQLite alone opens the file: a second descriptor, closed, would drop SQLite's own locks.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Self, TypeVar, cast
+
+from attrs import evolve
+
+from surehand.core.outcome.evidence import Phase
+from surehand.core.outcome.result import RunResult
+from surehand.core.request.gate import Decision, Start, decide
+from surehand.core.request.record import RunRecord, finished, may_move, require_end_of
+from surehand.shell.files import (
+    UnsafeFileError,
+    link_exclusively,
+    open_private,
+    private_folder,
+    refuse_link,
+    refuse_network_file_system,
+    sync_folder,
+    write_durably,
+)
+from surehand.shell.identity import new_token
+from surehand.shell.locks import Gate, LockTimeoutError
+from surehand.shell.store.base import (
+    StoreCorruptError,
+    StoreError,
+    StoreNewerError,
+    StoreOfOtherKindError,
+    StoreUnavailableError,
+    kept_result,
+    require_draft,
+    require_refusal,
+    require_whole_history,
+    result_text,
+)
+
+LEDGER: Final = "ledger.db"
+TURNS: Final = "ledger.lock"
+CLAIMS: Final = "claims"
+
+#: Says in the file's header whose it is.
+APPLICATION_ID: Final = 0x53524844
+
+#: The first SQLite that knows STRICT tables.
+OLDEST_SQLITE: Final = (3, 37, 0)
+
+#: A file of so many pages or fewer is read through at every opening; a larger one by ``check_health`` only.
+PAGES_READ_AT_OPENING: Final = 500
+
+_CREATE_RUNS: Final = """\
+CREATE TABLE runs (
+  seq INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  request_key TEXT NOT NULL,
+  attempt INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 5),
+  workflow TEXT,
+  fingerprint TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  journaled INTEGER NOT NULL CHECK (journaled IN (0, 1)),
+  phase TEXT NOT NULL CHECK (phase IN ('reserved', 'started', 'delivering', 'finished')),
+  created_at INTEGER NOT NULL,
+  result TEXT,
+  CHECK ((result IS NULL) = (phase <> 'finished')),
+  CHECK (attempt > 0 OR phase = 'finished')
+) STRICT"""
+
+#: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        _CREATE_RUNS,
+        "CREATE UNIQUE INDEX runs_by_request ON runs (request_key, attempt) WHERE attempt > 0",
+        "CREATE INDEX runs_unfinished ON runs (seq) WHERE phase <> 'finished'",
+        "CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'a run is never deleted'); END",
+        (
+            "CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs WHEN OLD.phase = 'finished' "
+            "BEGIN SELECT RAISE(ABORT, 'a finished run never changes'); END"
+        ),
+        (
+            "CREATE TRIGGER runs_keep_their_names BEFORE UPDATE OF seq, run_id, request_key, attempt, workflow, "
+            "fingerprint, owner, journaled, created_at ON runs "
+            "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
+        ),
+    ),
+)
+
+_COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
+_LOAD: Final = f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?"  # noqa: S608 - built from constants
+_ATTEMPTS: Final = f"SELECT {_COLUMNS} FROM runs WHERE request_key = ? AND attempt > 0 ORDER BY attempt"  # noqa: S608 - as above
+_UNFINISHED: Final = f"SELECT {_COLUMNS} FROM runs WHERE phase <> 'finished' ORDER BY seq"  # noqa: S608 - as above
+_NEWEST: Final = f"SELECT {_COLUMNS} FROM runs ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
+_NEXT_NEWEST: Final = (
+    f"SELECT {_COLUMNS} FROM runs WHERE seq < (SELECT seq FROM runs WHERE run_id = ?) "  # noqa: S608 - as above
+    "ORDER BY seq DESC LIMIT ?"
+)
+_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+_MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
+
+_BUSY_SECONDS: Final = 5.0
+_FULL: Final = 2
+_NORMAL: Final = 1
+#: What a second try after a failed COMMIT may cost.
+_TRIES: Final = 2
+
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT})
+
+_Row = tuple[str, str, int, str | None, str, str, int, str, int, str | None]
+_Answer = TypeVar("_Answer")
+
+
+class SqliteRefusedError(Exception):
+    """SQLite cannot keep a ledger in this folder, although the folder takes files."""
+
+
+class _Links:
+    """The connections of one process: one that flushes, one that does not, one that reads."""
+
+    def __init__(self) -> None:
+        self.writing: Final = threading.Lock()
+        self.reading: Final = threading.Lock()
+        self.flushed: sqlite3.Connection | None = None
+        self.relaxed: sqlite3.Connection | None = None
+        self.reader: sqlite3.Connection | None = None
+        #: Whether a COMMIT failed and nobody knows yet which way it went.
+        self.doubt = False
+
+    def drop_reader(self) -> None:
+        """Close the reading connection."""
+        _close(self.reader)
+        self.reader = None
+
+    def drop_writers(self) -> None:
+        """Close the writing connections; the one that flushes is the last."""
+        _close(self.relaxed)
+        _close(self.flushed)
+        self.relaxed = self.flushed = None
+
+
+class SqliteStore:
+    """The ledger in one SQLite file; the docstrings of ``RunStore`` apply."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self._folder: Final = folder
+        self._path: Final = folder / LEDGER
+        self._read_only: Final = read_only
+        self._gate: Final = Gate(folder / TURNS)
+        self._links = _Links()
+        self._file: os.stat_result | None = None
+        self._closed = False
+        _OPEN.add(self)
+
+    @classmethod
+    def open(cls, folder: Path, *, read_only: bool = False) -> Self:
+        """Open the ledger of a folder, and make it when there is none.
+
+        Nothing is written when a ledger of this version is there, so that a full disk or a read-only mount can be read.
+
+        Args:
+            folder: The state folder.
+            read_only: Never write; a missing ledger is then an error.
+
+        Raises:
+            SqliteRefusedError: SQLite cannot keep a ledger here, and there is none yet.
+            StoreError: The folder refuses, or what lies in it is not to be trusted.
+        """
+        store = cls(folder, read_only=read_only)
+        try:
+            with _store_errors():
+                store._open()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def reserve(self, draft: RunRecord) -> Decision:
+        """Let the gate decide inside the transaction that reserves."""
+        require_draft(draft)
+
+        def change(link: sqlite3.Connection) -> tuple[Decision, RunRecord | None]:
+            decision = decide(_attempts(link, draft.request_key), draft)
+            if not isinstance(decision, Start):
+                return decision, None
+            return decision, _insert(link, decision.record)
+
+        return self._change(change)
+
+    def record_refusal(self, record: RunRecord) -> None:
+        """Keep the record of a call that reserved nothing."""
+        require_refusal(record)
+        self._change(lambda link: (None, _insert(link, record)))
+
+    def mark_started(self, run_id: str, owner: str) -> bool:
+        """``reserved -> started``, flushed only when the run is not journaled."""
+        record = self.load(run_id)
+        return record is not None and self._move(run_id, owner, Phase.STARTED, flushed=not record.journaled)
+
+    def begin_delivery(self, run_id: str, owner: str) -> bool:
+        """``reserved | started -> delivering``, flushed."""
+        return self._move(run_id, owner, Phase.DELIVERING)
+
+    def finish(self, run_id: str, owner: str, result: RunResult) -> bool:
+        """``reserved | started | delivering -> finished`` by the owner, flushed."""
+        require_end_of(run_id, result)
+        return self._change(
+            lambda link: _moved(link, run_id, lambda now: finished(now, result) if _may_end(now, owner) else None)
+        )
+
+    def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
+        """Finish a run that still stands as in ``record``, flushed."""
+        require_end_of(record.run_id, result)
+
+        def settled(now: RunRecord) -> RunRecord | None:
+            same = now.phase is record.phase and _may_end(now, record.owner)
+            return finished(now, result) if same else None
+
+        return self._change(lambda link: _moved(link, record.run_id, settled))
+
+    def load(self, run_id: str) -> RunRecord | None:
+        """The record of one call."""
+        return self._read(lambda link: _load(link, run_id))
+
+    def attempts(self, request_key: str) -> tuple[RunRecord, ...]:
+        """All attempts under the request key, oldest first."""
+        return self._read(lambda link: _attempts(link, request_key))
+
+    def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
+        """The newest records first, a page of one index."""
+        if before is None:
+            return self._read(lambda link: _select(link, _NEWEST, max(limit, 0)))
+        return self._read(lambda link: _select(link, _NEXT_NEWEST, before, max(limit, 0)))
+
+    def unfinished(self) -> Iterator[RunRecord]:
+        """Every run that is not finished."""
+        return iter(self._read(lambda link: _select(link, _UNFINISHED)))
+
+    def check_health(self) -> None:
+        """Let SQLite read every page and compare every index with its table."""
+        self._read(_require_integrity)
+
+    def close(self) -> None:
+        """Close the connections when it is our turn; when it never is, they stay until the process ends."""
+        if self._closed:
+            return
+        self._closed = True
+        links = self._links
+        with links.writing, links.reading:
+            links.drop_reader()
+            if links.flushed is None and links.relaxed is None:
+                return
+            try:
+                with self._gate.turn():
+                    links.drop_writers()
+            except (LockTimeoutError, UnsafeFileError, OSError):
+                _ABANDONED.append(links)
+
+    def leave_to_parent(self) -> None:
+        """Start anew in a forked child; the connections of the parent are neither used nor closed."""
+        _ABANDONED.append(self._links)
+        self._links = _Links()
+
+    # Opening.
+
+    def _open(self) -> None:
+        if self._read_only:
+            refuse_link(self._folder)
+        else:
+            private_folder(self._folder)
+        refuse_network_file_system(self._folder)
+        for name in (LEDGER, LEDGER + "-wal", LEDGER + "-shm", TURNS):
+            refuse_link(self._folder / name)
+        self._make_sure_of_file()
+        self._file = self._path.lstat()
+        if self._read(_require_known_version) < len(MIGRATIONS):
+            self._migrate()
+        self._read(_require_whole)
+
+    def _make_sure_of_file(self) -> None:
+        if self._path.exists():
+            self._refuse_other_kind()
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise StoreUnavailableError("too old a SQLite") if self._path.exists() else SqliteRefusedError
+        if self._path.exists():
+            return
+        if self._read_only:
+            raise StoreUnavailableError("there is no ledger")
+        with self._gate.turn():
+            if not self._path.exists():
+                self._create()
+
+    def _refuse_other_kind(self) -> None:
+        if os.path.lexists(self._folder / CLAIMS):
+            raise StoreOfOtherKindError("claim files are here")
+
+    def _create(self) -> None:
+        """Make the whole file under another name, so that a file of this name was whole once."""
+        for leftover in self._folder.glob(".ledger-*"):
+            leftover.unlink()
+        if any(os.path.lexists(self._folder / (LEDGER + end)) for end in ("-wal", "-shm", "-journal")):
+            raise StoreCorruptError("a log without its ledger")
+        draft = self._folder / f".ledger-{new_token()}"
+        os.close(open_private(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        try:
+            self._build(draft)
+            self._refuse_other_kind()
+            if not link_exclusively(draft, self._path):
+                raise StoreUnavailableError("the ledger appeared out of turn")
+        finally:
+            for leftover in self._folder.glob(draft.name + "*"):
+                leftover.unlink()
+        sync_folder(self._folder)
+
+    def _build(self, draft: Path) -> None:
+        try:
+            with contextlib.closing(_connect(draft, "rw")) as link:
+                _migrate(link, 0)
+                link.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                _require_log(link, "PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            if _code(error) == sqlite3.SQLITE_FULL:
+                raise
+            probe = self._folder / f".ledger-{new_token()}"
+            write_durably(probe, bytes(4096))
+            probe.unlink()
+            raise SqliteRefusedError from error
+
+    def _migrate(self) -> None:
+        if self._read_only:
+            raise StoreUnavailableError("the ledger is of an older version")
+        with self._turn() as links:
+            link = self._writer(links, flushed=True)
+            version = _require_known_version(link)
+            try:
+                _migrate(link, version)
+            except sqlite3.Error:
+                links.doubt = True
+                raise
+
+    # Writing.
+
+    def _move(self, run_id: str, owner: str, phase: Phase, *, flushed: bool = True) -> bool:
+        def moved(now: RunRecord) -> RunRecord | None:
+            return evolve(now, phase=phase) if may_move(now, owner, phase) else None
+
+        return self._change(lambda link: _moved(link, run_id, moved), flushed=flushed)
+
+    def _change(
+        self, change: Callable[[sqlite3.Connection], tuple[_Answer, RunRecord | None]], *, flushed: bool = True
+    ) -> _Answer:
+        """Answer with what a change says, when the record that it wrote is on disk.
+
+        Args:
+            change: Says its answer and the one record that it wrote, or ``None`` for none.
+            flushed: Whether the change has to survive a power cut.
+        """
+        with _store_errors(), self._turn() as links:
+            for _ in range(_TRIES):
+                answer, written = self._begun(links, change, flushed=flushed)
+                if written is None or self._committed(links, written, flushed=flushed):
+                    return answer
+        raise StoreUnavailableError("the disk did not take the change")
+
+    def _begun(
+        self,
+        links: _Links,
+        change: Callable[[sqlite3.Connection], tuple[_Answer, RunRecord | None]],
+        *,
+        flushed: bool,
+    ) -> tuple[_Answer, RunRecord | None]:
+        link = self._writer(links, flushed=flushed)
+        link.execute("BEGIN IMMEDIATE")
+        written: RunRecord | None = None
+        try:
+            answer, written = change(link)
+        finally:
+            if written is None:
+                _roll_back(links, link)
+        return answer, written
+
+    def _committed(self, links: _Links, written: RunRecord, *, flushed: bool) -> bool:
+        try:
+            _commit(self._writer(links, flushed=flushed))
+        except sqlite3.Error:
+            self._settle_doubt(links)
+            return _load(self._writer(links, flushed=True), written.run_id) == written
+        return True
+
+    def _settle_doubt(self, links: _Links) -> None:
+        """Write the log back and cut it: what can be read afterwards is on disk, and nothing else can come back."""
+        links.doubt = True
+        links.drop_writers()
+        link = self._writer(links, flushed=True)
+        (busy, *_) = link.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreUnavailableError("the log is in use")
+        links.doubt = False
+
+    @contextlib.contextmanager
+    def _turn(self) -> Generator[_Links]:
+        links = self._links
+        if self._read_only or self._closed:
+            raise StoreUnavailableError("opened for reading only, or closed")
+        if not links.writing.acquire(timeout=_BUSY_SECONDS):
+            raise StoreUnavailableError("no turn in time")
+        try:
+            with self._gate.turn():
+                self._require_same_file()
+                if links.doubt:
+                    self._settle_doubt(links)
+                yield links
+        finally:
+            links.writing.release()
+
+    def _writer(self, links: _Links, *, flushed: bool) -> sqlite3.Connection:
+        if flushed:
+            links.flushed = links.flushed or _log_connection(self._path, _FULL)
+            return links.flushed
+        links.relaxed = links.relaxed or _log_connection(self._path, _NORMAL)
+        return links.relaxed
+
+    # Reading.
+
+    def _read(self, question: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        links = self._links
+        with _store_errors(), links.reading:
+            if self._closed:
+                raise StoreUnavailableError("closed")
+            self._require_same_file()
+            links.reader = links.reader or _reading_connection(self._path)
+            try:
+                return question(links.reader)
+            except sqlite3.Error:
+                links.drop_reader()
+                raise
+
+    def _require_same_file(self) -> None:
+        """Refuse to go on with a file that no longer bears the ledger's name: another one may stand there."""
+        if self._file is None or not os.path.samestat(self._file, self._path.lstat()):
+            raise StoreUnavailableError("the ledger was removed or replaced")
+
+
+_OPEN: Final[weakref.WeakSet[SqliteStore]] = weakref.WeakSet()
+_ABANDONED: Final[list[_Links]] = []
+
+
+def _leave_all_to_parent() -> None:
+    for store in tuple(_OPEN):
+        store.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_all_to_parent)
+
+
+def has_log_reset_fault(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
+    """Whether this SQLite may lose commits when a checkpoint overlaps one; the turns of this store keep that away."""
+    if version[:2] == (3, 44):
+        return version < (3, 44, 6)
+    if version[:2] == (3, 50):
+        return version < (3, 50, 7)
+    return (3, 7, 0) <= version < (3, 51, 3)
+
+
+# Errors.
+
+
+@contextlib.contextmanager
+def _store_errors() -> Generator[None]:
+    """Turn what SQLite, the locks and the file system raise into the store's own errors, by type and code."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _meaning(error) from error
+    except (LockTimeoutError, UnsafeFileError, OSError) as error:
+        raise StoreUnavailableError("the folder refused") from error
+
+
+def _meaning(error: sqlite3.Error) -> StoreError:
+    code = _code(error)
+    undecodable = code is None and isinstance(error, sqlite3.OperationalError)
+    if undecodable or code in _DAMAGE:
+        return StoreCorruptError("the ledger is damaged")
+    return StoreUnavailableError("SQLite refused")
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """The primary result code; ``None`` for an error of the Python module itself."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+# Connections.
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    link = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    try:
+        for setting in ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY", "fullfsync = ON"):
+            link.execute(f"PRAGMA {setting}")
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+def _log_connection(path: Path, synchronous: int) -> sqlite3.Connection:
+    """A writing connection whose settings were read back: a failed switch shows in the row only.
+
+    The one that does not flush leaves every checkpoint to the one that does.
+    """
+    link = _connect(path, "rw")
+    try:
+        _require_log(link, "PRAGMA journal_mode")
+        link.execute(f"PRAGMA synchronous = {synchronous}")
+        if synchronous != _FULL:
+            link.execute("PRAGMA wal_autocheckpoint = 0")
+        _require_setting(link, "synchronous", synchronous)
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+def _reading_connection(path: Path) -> sqlite3.Connection:
+    """A connection that only reads. Where not even the index of the log can be made, an empty log is not needed."""
+    try:
+        return _probed(_connect(path, "ro"))
+    except sqlite3.OperationalError:
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size > 0:
+            raise
+        return _probed(_connect(path, "ro&immutable=1"))
+
+
+def _probed(link: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        _pragma(link, "schema_version")
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+def _close(link: sqlite3.Connection | None) -> None:
+    if link is not None:
+        with contextlib.suppress(sqlite3.Error):
+            link.close()
+
+
+def _pragma(link: sqlite3.Connection, name: str) -> object:
+    return cast("tuple[object]", link.execute(f"PRAGMA {name}").fetchone())[0]
+
+
+def _require_setting(link: sqlite3.Connection, name: str, value: int) -> None:
+    if _pragma(link, name) != value:
+        raise sqlite3.NotSupportedError("a setting does not hold")
+
+
+def _require_log(link: sqlite3.Connection, pragma: str) -> None:
+    row = cast("tuple[object] | None", link.execute(pragma).fetchone())
+    if row != ("wal",):
+        raise sqlite3.NotSupportedError("no write-ahead log")
+
+
+# Schema.
+
+
+def _migrate(link: sqlite3.Connection, version: int) -> None:
+    for done, statements in enumerate(MIGRATIONS[version:], start=version + 1):
+        link.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                link.execute(statement)
+            link.execute(f"PRAGMA user_version = {done}")
+            _commit(link)
+        except BaseException:
+            if link.in_transaction:
+                link.execute("ROLLBACK")
+            raise
+
+
+def _require_known_version(link: sqlite3.Connection) -> int:
+    """The schema version of the file, if it is a ledger and not newer than this program."""
+    version = cast("int", _pragma(link, "user_version"))
+    if _pragma(link, "application_id") != APPLICATION_ID or version < 1:
+        raise StoreCorruptError("not a ledger")
+    if version > len(MIGRATIONS):
+        raise StoreNewerError("a newer ledger")
+    return version
+
+
+def _require_whole(link: sqlite3.Connection) -> None:
+    if tuple(link.execute(_SCHEMA)) != _expected_schema(MIGRATIONS):
+        raise StoreCorruptError("not the schema of a ledger")
+    if cast("int", _pragma(link, "page_count")) <= PAGES_READ_AT_OPENING:
+        _require_integrity(link)
+
+
+def _require_integrity(link: sqlite3.Connection) -> None:
+    if _pragma(link, "integrity_check(1)") != "ok":
+        raise StoreCorruptError("the ledger does not agree with itself")
+
+
+_SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+
+
+@lru_cache(maxsize=2)
+def _expected_schema(migrations: tuple[tuple[str, ...], ...]) -> tuple[object, ...]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as link:
+        for statements in migrations:
+            for statement in statements:
+                link.execute(statement)
+        return tuple(link.execute(_SCHEMA))
+
+
+# Rows.
+
+
+def _commit(link: sqlite3.Connection) -> None:
+    link.execute("COMMIT")
+
+
+def _roll_back(links: _Links, link: sqlite3.Connection) -> None:
+    try:
+        if link.in_transaction:
+            link.execute("ROLLBACK")
+    except sqlite3.Error:
+        links.doubt = True
+
+
+def _insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    if link.execute("SELECT 1 FROM runs WHERE run_id = ?", (record.run_id,)).fetchone() is not None:
+        raise ValueError("the run id was used before")
+    link.execute(_INSERT, row_of(record))
+    return record
+
+
+def _moved(
+    link: sqlite3.Connection, run_id: str, move: Callable[[RunRecord], RunRecord | None]
+) -> tuple[bool, RunRecord | None]:
+    now = _load(link, run_id)
+    then = None if now is None else move(now)
+    if then is None:
+        return False, None
+    link.execute(_MOVE, (then.phase.value, _text_of(then), run_id))
+    return True, then
+
+
+def _may_end(record: RunRecord, owner: str) -> bool:
+    return may_move(record, owner, Phase.FINISHED)
+
+
+def _load(link: sqlite3.Connection, run_id: str) -> RunRecord | None:
+    records = _select(link, _LOAD, run_id)
+    return records[0] if records else None
+
+
+def _attempts(link: sqlite3.Connection, request_key: str) -> tuple[RunRecord, ...]:
+    return require_whole_history(_select(link, _ATTEMPTS, request_key))
+
+
+def _select(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[RunRecord, ...]:
+    return tuple(_record(cast("_Row", row)) for row in link.execute(query, values).fetchall())
+
+
+def row_of(record: RunRecord) -> _Row:
+    """The row that keeps a record."""
+    return (
+        record.run_id,
+        record.request_key,
+        record.attempt,
+        record.workflow,
+        record.fingerprint,
+        record.owner,
+        int(record.journaled),
+        record.phase.value,
+        record.created_at,
+        _text_of(record),
+    )
+
+
+def _text_of(record: RunRecord) -> str | None:
+    return None if record.result is None else result_text(record.result)
+
+
+def _record(row: _Row) -> RunRecord:
+    run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, text = row
+    try:
+        stands = Phase(phase)
+    except ValueError:
+        raise StoreCorruptError("an unknown phase") from None
+    if (text is None) is (stands is Phase.FINISHED):
+        raise StoreCorruptError("phase and result contradict each other")
+    return RunRecord(
+        run_id=run_id,
+        request_key=request_key,
+        attempt=attempt,
+        workflow=workflow,
+        fingerprint=fingerprint,
+        owner=owner,
+        journaled=journaled == 1,
+        phase=stands,
+        created_at=created_at,
+        result=None if text is None else kept_result(text, run_id),
+    )
