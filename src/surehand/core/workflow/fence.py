@@ -1,0 +1,495 @@
+"""The write fence as decisions: which request is a write, what may pass, and what a journal proves.
+
+Laws of this module:
+
+- Whatever arrives in whatever order, at most one save begins in the life of a gate, and only while the gate is armed.
+- The gate is spent in the same step that lets the save begin: nothing slips in while the delivery boundary is passed.
+- A request that is not known to be harmless is a write: unknown methods, upgrades to another protocol, bodies over the
+  limit, and requests that cannot be read.
+- Each stage of a save is journalled before its effect, so that a journal without ``writing`` proves that nothing left.
+- No address, no header and no content of a request enters a journal, a count or a verdict.
+"""
+
+import json
+import re
+from enum import Enum, unique
+from typing import assert_never, cast
+
+from attrs import evolve, field, frozen
+
+from surehand.core.outcome.evidence import Delivery
+from surehand.core.workflow.bundle import WriteRoute
+
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
+_HIGHEST_PORT = 65_535
+
+
+@frozen
+class Origin:
+    """Scheme, host (IPv6 in brackets) and port of a server."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """The serialised origin; the default port of the scheme is left out."""
+        if self.port == _DEFAULT_PORTS[self.scheme]:
+            return f"{self.scheme}://{self.host}"
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+def parse_origin(text: str) -> Origin | None:
+    """Read ``scheme://host[:port]``; ``None`` for anything else (a path, a user name, another scheme)."""
+    match = _ORIGIN.fullmatch(text.lower())
+    if match is None:
+        return None
+    scheme, host, port = match.groups()
+    number = _DEFAULT_PORTS[scheme] if port is None else int(port)
+    return Origin(scheme, host, number) if 0 < number <= _HIGHEST_PORT else None
+
+
+def _canonical(origins: tuple[str, ...]) -> tuple[str, ...]:
+    parsed = tuple(parse_origin(origin) for origin in origins)
+    if None in parsed:
+        raise ValueError("an origin is scheme://host or scheme://host:port")
+    return tuple(str(origin) for origin in parsed)
+
+
+@frozen
+class FenceRules:
+    """What the fence of one run lets through.
+
+    Args:
+        origins: The only servers that can be reached, as ``scheme://host[:port]``; kept in canonical form.
+        harmless_writes: Writes that a person confirmed as harmless (sign-in, a search by POST).
+
+    Raises:
+        ValueError: An origin cannot be read.
+    """
+
+    origins: tuple[str, ...] = field(converter=_canonical)
+    harmless_writes: tuple[WriteRoute, ...] = ()
+
+
+@frozen(kw_only=True)
+class RequestHead:
+    """What the fence looks at in a request.
+
+    Args:
+        method: The method, exactly as sent.
+        origin: Canonical origin of the server.
+        path: Path and query.
+        content_type: The content type as sent; empty when there is none.
+        upgrades: Whether the request asks for another protocol (a WebSocket).
+        overrides_method: Whether a header asks the server to treat the request as another method.
+        oversized: Whether the body is larger than the fence holds.
+    """
+
+    method: str
+    origin: str
+    path: str
+    content_type: str = ""
+    upgrades: bool = False
+    overrides_method: bool = False
+    oversized: bool = False
+
+
+@unique
+class RequestKind(Enum):
+    """What a request is to the fence."""
+
+    READ = "read"
+    HARMLESS_WRITE = "harmless_write"
+    SAVE_WRITE = "save_write"
+    OTHER_WRITE = "other_write"
+    FOREIGN_HOST = "foreign_host"
+
+
+def classify(rules: FenceRules, armed: WriteRoute | None, head: RequestHead) -> RequestKind:
+    """Say what a request is. Total: whatever is not recognised is a write.
+
+    Args:
+        rules: The rules of the run.
+        armed: The route of the save; ``None`` as long as no save was asked for.
+        head: The request.
+    """
+    if head.origin not in rules.origins:
+        return RequestKind.FOREIGN_HOST
+    if head.upgrades or head.overrides_method or head.oversized:
+        return RequestKind.OTHER_WRITE
+    if head.method in _READ_METHODS:
+        return RequestKind.READ
+    if armed is not None and matches(armed, head):
+        return RequestKind.SAVE_WRITE
+    if any(matches(route, head) for route in rules.harmless_writes):
+        return RequestKind.HARMLESS_WRITE
+    return RequestKind.OTHER_WRITE
+
+
+def matches(route: WriteRoute, head: RequestHead) -> bool:
+    """Whether a request is of this route: same method, same media type, and a path of its template.
+
+    ``*`` in a template is one segment that is not empty, no dot segment, and holds no encoded separator.
+    The query is not looked at.
+    """
+    wanted, given = _segments(route.path), _segments(head.path)
+    return (
+        head.method == route.method
+        and _media_type(head.content_type) == route.content_type
+        and len(wanted) == len(given)
+        and all(map(_segment_fits, wanted, given))
+    )
+
+
+def overlaps(one: WriteRoute, other: WriteRoute) -> bool:
+    """Whether some request could be of both routes."""
+    left, right = _segments(one.path), _segments(other.path)
+    return (
+        one.method == other.method
+        and one.content_type == other.content_type
+        and len(left) == len(right)
+        and all(a == b or "*" in (a, b) for a, b in zip(left, right, strict=True))
+    )
+
+
+def _segments(path: str) -> list[str]:
+    return path.partition("?")[0].split("/")
+
+
+def _segment_fits(wanted: str, given: str) -> bool:
+    if wanted != "*":
+        return wanted == given
+    plain = given.lower().replace("%2e", ".")
+    return plain not in {"", ".", ".."} and not any(mark in plain for mark in ("%2f", "%5c", "\\"))
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+@unique
+class GateState(Enum):
+    """Where the gate of a run stands. ``SPENT`` and ``ENDED`` let no write pass, ever again."""
+
+    CLOSED = "closed"
+    ARMED = "armed"
+    SPENT = "spent"
+    ENDED = "ended"
+
+
+@unique
+class GateSignal(Enum):
+    """What the gate is told besides the requests."""
+
+    ARM = "arm"
+    SETTLE = "settle"
+    END = "end"
+    UNREADABLE = "unreadable"
+
+
+@unique
+class GateCommand(Enum):
+    """What the shell does."""
+
+    PASS_READ = "pass_read"  # noqa: S105  a way to pass, not a password
+    PASS_HARMLESS = "pass_harmless"  # noqa: S105  a way to pass, not a password
+    BEGIN_SAVE = "begin_save"
+    STOP_WRITE = "stop_write"
+    REFUSE_HOST = "refuse_host"
+    REFUSE_READ = "refuse_read"
+    REFUSE_ARM = "refuse_arm"
+    NOTHING = "nothing"
+
+
+_Cause = RequestKind | GateSignal
+
+_NEVER_A_WRITE: dict[_Cause, GateCommand] = {
+    RequestKind.READ: GateCommand.PASS_READ,
+    RequestKind.HARMLESS_WRITE: GateCommand.STOP_WRITE,
+    RequestKind.SAVE_WRITE: GateCommand.STOP_WRITE,
+    RequestKind.OTHER_WRITE: GateCommand.STOP_WRITE,
+    RequestKind.FOREIGN_HOST: GateCommand.REFUSE_HOST,
+    GateSignal.UNREADABLE: GateCommand.STOP_WRITE,
+    GateSignal.ARM: GateCommand.REFUSE_ARM,
+    GateSignal.SETTLE: GateCommand.NOTHING,
+    GateSignal.END: GateCommand.NOTHING,
+}
+
+
+def _row(state: GateState, changes: dict[_Cause, tuple[GateState, GateCommand]]) -> "Transitions":
+    row = {cause: (state, command) for cause, command in _NEVER_A_WRITE.items()}
+    row[GateSignal.SETTLE] = (GateState.SPENT, GateCommand.NOTHING)
+    row[GateSignal.END] = (GateState.ENDED, GateCommand.NOTHING)
+    return {(state, cause): move for cause, move in (row | changes).items()}
+
+
+Transitions = dict[tuple[GateState, _Cause], tuple[GateState, GateCommand]]
+
+#: Every move of the gate; the whole product of states and causes is here.
+TRANSITIONS: Transitions = {
+    **_row(
+        GateState.CLOSED,
+        {
+            RequestKind.HARMLESS_WRITE: (GateState.CLOSED, GateCommand.PASS_HARMLESS),
+            GateSignal.ARM: (GateState.ARMED, GateCommand.NOTHING),
+        },
+    ),
+    **_row(
+        GateState.ARMED,
+        {
+            RequestKind.HARMLESS_WRITE: (GateState.ARMED, GateCommand.PASS_HARMLESS),
+            RequestKind.SAVE_WRITE: (GateState.SPENT, GateCommand.BEGIN_SAVE),
+        },
+    ),
+    **_row(GateState.SPENT, {}),
+    **_row(
+        GateState.ENDED,
+        {
+            RequestKind.READ: (GateState.ENDED, GateCommand.REFUSE_READ),
+            GateSignal.SETTLE: (GateState.ENDED, GateCommand.NOTHING),
+        },
+    ),
+}
+
+
+@frozen
+class FenceCounts:
+    """What passed and what was stopped in one run, as numbers."""
+
+    reads: int = 0
+    harmless_writes: int = 0
+    stopped_writes: int = 0
+    refused_hosts: int = 0
+
+
+@frozen
+class FenceVerdict:
+    """What the fence measured: whether the one save left, and how many writes it stopped since it was armed."""
+
+    delivery: Delivery
+    stopped_writes: int
+
+
+@frozen
+class Arm:
+    """The next write of this route is the save."""
+
+    route: WriteRoute
+
+
+@frozen
+class Arrived:
+    """A request arrived whole (or its body grew over the limit)."""
+
+    head: RequestHead
+
+
+@frozen
+class Unreadable:
+    """A request arrived that is not well-formed, or whose framing is ambiguous. It may be a write."""
+
+
+@frozen
+class Settle:
+    """The time in which the save may begin is over."""
+
+
+@frozen
+class End:
+    """The run is over, or the one who asked for it is gone."""
+
+
+GateEvent = Arm | Arrived | Unreadable | Settle | End
+
+
+@frozen
+class Gate:
+    """The gate of one run: its state, the route of its save, and what it counted."""
+
+    rules: FenceRules
+    state: GateState = GateState.CLOSED
+    route: WriteRoute | None = None
+    counts: FenceCounts = FenceCounts()
+    stopped_before_arm: int = 0
+
+    @property
+    def stopped_since_arm(self) -> int:
+        """How many writes were stopped since the gate was armed (since the beginning when it never was)."""
+        return self.counts.stopped_writes - self.stopped_before_arm
+
+
+def step(gate: Gate, event: GateEvent) -> tuple[Gate, GateCommand]:
+    """Move the gate on. Total.
+
+    An ``Arm`` is refused when a harmless route could hold the save: the save could have passed uncounted.
+    """
+    if isinstance(event, Arm) and any(overlaps(event.route, route) for route in gate.rules.harmless_writes):
+        return gate, GateCommand.REFUSE_ARM
+    state, command = TRANSITIONS[gate.state, _cause(gate, event)]
+    moved = evolve(gate, state=state, counts=_counted(gate.counts, command))
+    if isinstance(event, Arm) and command is not GateCommand.REFUSE_ARM:
+        moved = evolve(moved, route=event.route, stopped_before_arm=gate.counts.stopped_writes)
+    return moved, command
+
+
+def _cause(gate: Gate, event: GateEvent) -> _Cause:
+    match event:
+        case Arrived(head):
+            return classify(gate.rules, gate.route, head)
+        case Arm():
+            return GateSignal.ARM
+        case Unreadable():
+            return GateSignal.UNREADABLE
+        case Settle():
+            return GateSignal.SETTLE
+        case End():
+            return GateSignal.END
+        case _:  # pragma: no cover
+            assert_never(event)
+
+
+def _counted(counts: FenceCounts, command: GateCommand) -> FenceCounts:
+    match command:
+        case GateCommand.PASS_READ:
+            return evolve(counts, reads=counts.reads + 1)
+        case GateCommand.PASS_HARMLESS:
+            return evolve(counts, harmless_writes=counts.harmless_writes + 1)
+        case GateCommand.STOP_WRITE:
+            return evolve(counts, stopped_writes=counts.stopped_writes + 1)
+        case GateCommand.REFUSE_HOST:
+            return evolve(counts, refused_hosts=counts.refused_hosts + 1)
+        case GateCommand.BEGIN_SAVE | GateCommand.REFUSE_READ | GateCommand.REFUSE_ARM | GateCommand.NOTHING:
+            return counts
+        case _:  # pragma: no cover
+            assert_never(command)
+
+
+@unique
+class Stage(Enum):
+    """The stages of a save, as journal lines name them; each line is handed over before its effect begins."""
+
+    OPENED = "opened"
+    INTENT = "intent"
+    REFUSED_BY_BOUNDARY = "refused_by_boundary"
+    CROSSED = "crossed"
+    ABANDONED = "abandoned"
+    CONNECTED = "connected"
+    WRITING = "writing"
+    WRITTEN = "written"
+    ANSWERED = "answered"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@unique
+class Effect(Enum):
+    """What the shell does after the line of a stage is flushed."""
+
+    ASK_BOUNDARY = "ask_boundary"
+    CONNECT = "connect"
+    CHECK_ALIVE = "check_alive"
+    SEND = "send"
+    READ_ANSWER = "read_answer"
+    RELAY = "relay"
+
+
+@unique
+class Happened(Enum):
+    """How an effect ended: done, refused by the boundary, the run or the client is gone, or the connection is lost."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    GONE = "gone"
+    LOST = "lost"
+
+
+#: The effect that follows a stage; a stage without one is the last.
+EFFECTS: dict[Stage, Effect] = {
+    Stage.INTENT: Effect.ASK_BOUNDARY,
+    Stage.CROSSED: Effect.CONNECT,
+    Stage.CONNECTED: Effect.CHECK_ALIVE,
+    Stage.WRITING: Effect.SEND,
+    Stage.WRITTEN: Effect.READ_ANSWER,
+    Stage.ANSWERED: Effect.RELAY,
+}
+
+_NEXT_STAGES: dict[Stage, dict[Happened, Stage]] = {
+    Stage.INTENT: {Happened.DONE: Stage.CROSSED, Happened.REFUSED: Stage.REFUSED_BY_BOUNDARY},
+    Stage.CROSSED: {Happened.DONE: Stage.CONNECTED, Happened.GONE: Stage.ABANDONED},
+    Stage.CONNECTED: {Happened.DONE: Stage.WRITING, Happened.GONE: Stage.ABANDONED},
+    Stage.WRITING: {Happened.DONE: Stage.WRITTEN},
+    Stage.WRITTEN: {Happened.DONE: Stage.ANSWERED},
+    Stage.ANSWERED: {Happened.DONE: Stage.DONE},
+}
+
+#: Stages whose line is flushed to the disk itself before the effect, so that a power cut cannot hide that a write left.
+FLUSHED_TO_DISK = frozenset({Stage.INTENT, Stage.WRITING})
+
+
+def next_stage(stage: Stage, happened: Happened) -> Stage:
+    """The stage after an effect. Total: what the table does not foresee is a failure, never a repetition."""
+    return _NEXT_STAGES.get(stage, {}).get(happened, Stage.FAILED)
+
+
+@frozen
+class Journal:
+    """The readable stages of a journal; ``whole`` is false when anything after them cannot be read."""
+
+    stages: tuple[Stage, ...]
+    whole: bool
+
+
+def journal_line(stage: Stage, status: int | None = None) -> bytes:
+    """One line of a journal: the stage, and for an answer its status code."""
+    fields = {"stage": stage.value} if status is None else {"stage": stage.value, "status": status}
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def parse_journal(data: bytes) -> Journal:
+    """Read a journal up to the first line that is torn, unknown, or cannot follow the line before it."""
+    *lines, rest = data.split(b"\n")
+    stages: list[Stage] = []
+    for line in lines:
+        stage = _parse_line(line)
+        if stage is None or not _may_follow(stages[-1] if stages else None, stage):
+            return Journal(tuple(stages), whole=False)
+        stages.append(stage)
+    return Journal(tuple(stages), whole=not rest)
+
+
+def _parse_line(line: bytes) -> Stage | None:
+    try:
+        parsed: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(parsed, dict):
+        return None
+    name = cast("dict[str, object]", parsed).get("stage")
+    return Stage(name) if name in _STAGE_NAMES else None
+
+
+_STAGE_NAMES: frozenset[object] = frozenset(stage.value for stage in Stage)
+
+
+def _may_follow(before: Stage | None, stage: Stage) -> bool:
+    if before is None:
+        return stage is Stage.OPENED
+    if before is Stage.OPENED:
+        return stage is Stage.INTENT
+    return before in EFFECTS and any(next_stage(before, happened) is stage for happened in Happened)
+
+
+def verdict(journal: Journal) -> Delivery:
+    """What a journal proves about the save.
+
+    ``answered`` proves that it left once. A whole journal without ``writing`` proves that it did not leave. Everything
+    else is unknown: a write without an answer, a torn or unreadable line, and a journal that is missing (an empty one).
+    """
+    if Stage.ANSWERED in journal.stages:
+        return Delivery.SENT_ONCE
+    if Stage.WRITING in journal.stages or not journal.whole or not journal.stages:
+        return Delivery.UNKNOWN
+    return Delivery.NOT_SENT
