@@ -1,0 +1,185 @@
+"""What the worker does: owns runs, executes them one after another, and ends in order.
+
+Laws of this module:
+
+- The worker opens the store itself and holds its own owner lock, so that the death of its parent loses no truth.
+- The end of the input, a signal to end and a broken pipe mean the same: what has not asked for its save stops, what has
+  is read back and stored, then browser and fence are ended and the process exits.
+- The owner lock is let go last, when nothing of a run can act any more.
+"""
+
+import logging
+import os
+import signal
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import BinaryIO, Final
+
+from attrs import field, frozen
+
+from surehand.core.outcome.result import Mode, RunResult
+from surehand.shell.clock import SYSTEM_CLOCK
+from surehand.shell.engines.base import Job
+from surehand.shell.engines.browser.engine import BrowserEngine
+from surehand.shell.engines.browser.messages import (
+    Begin,
+    Cancel,
+    Execute,
+    Finished,
+    Notice,
+    Order,
+    Ready,
+    UnfittingLineError,
+    WarmedUp,
+    decode,
+    encode,
+)
+from surehand.shell.execution import execute_run
+from surehand.shell.executors import EngineUnavailableError
+from surehand.shell.locks import OwnerLock
+from surehand.shell.store import open_store
+from surehand.shell.store.base import RunStore
+
+#: The signals that ask for the end.
+_END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@frozen
+class _Task:
+    job: Job = field(repr=False)
+    stop: threading.Event = field(factory=threading.Event)
+
+
+class Inbox:
+    """Orders as they arrive, on a thread of its own, so that a wish to stop is heard while a run goes on."""
+
+    def __init__(self, incoming: BinaryIO) -> None:
+        self._incoming = incoming
+        self._guard = threading.Lock()
+        self._tasks: dict[str, _Task] = {}
+        self._ended = False
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+
+    def begin(self) -> Begin | None:
+        """The first order; ``None`` when it is not the one that a worker begins with."""
+        with suppress(UnfittingLineError):
+            order = decode(self._incoming.readline(), Order).order
+            return order if isinstance(order, Begin) else None
+        return None
+
+    def open(self) -> None:
+        """Hear the orders from now on, and the signals."""
+        threading.Thread(target=self._hear, name="surehand-orders", daemon=True).start()
+        # A signal handler may not take a lock: it writes a byte, and a thread does the rest.
+        reading, writing = os.pipe()
+        for number in _END_SIGNALS:
+            signal.signal(number, lambda _number, _frame: os.write(writing, b"."))
+        threading.Thread(target=self._end_upon, args=(reading,), name="surehand-end", daemon=True).start()
+
+    def next(self) -> _Task | None:
+        """The next run to execute; ``None`` when there is none any more."""
+        return self._queue.get()
+
+    def forget(self, task: _Task) -> None:
+        """A run is over."""
+        with self._guard:
+            self._tasks.pop(task.job.run_id, None)
+
+    def end(self) -> None:
+        """Stop what can still be stopped, and take nothing new."""
+        with self._guard:
+            self._ended = True
+            for task in self._tasks.values():
+                task.stop.set()
+        self._queue.put(None)
+
+    def _end_upon(self, descriptor: int) -> None:
+        os.read(descriptor, 1)
+        self.end()
+
+    def _hear(self) -> None:
+        with suppress(UnfittingLineError, OSError):
+            for line in self._incoming:
+                self._take(decode(line, Order).order)
+        self.end()
+
+    def _take(self, order: Begin | Execute | Cancel) -> None:
+        with self._guard:
+            match order:
+                case Execute() if not self._ended:
+                    task = self._tasks[order.run_id] = _Task(order.job())
+                    self._queue.put(task)
+                case Cancel(run_id=run_id) if run_id in self._tasks:
+                    self._tasks[run_id].stop.set()
+                case _:
+                    return
+
+
+@frozen
+class Duty:
+    """Executes the runs of one worker."""
+
+    inbox: Inbox
+    outgoing: BinaryIO
+    store: RunStore
+    lock: OwnerLock
+    engine: BrowserEngine
+    mode: Mode
+
+    def perform(self) -> None:
+        """Execute runs until the inbox ends."""
+        self._say(Notice(Ready(self.lock.token)))
+        self._say(Notice(self._warm_up()))
+        while (task := self.inbox.next()) is not None:
+            result = self._execute(task)
+            self.inbox.forget(task)
+            if result is not None:
+                self._say(Notice(Finished(result)))
+
+    def _warm_up(self) -> WarmedUp:
+        try:
+            self.engine.warm_up()
+        except EngineUnavailableError as error:
+            return WarmedUp(error.checks)
+        return WarmedUp(())
+
+    def _execute(self, task: _Task) -> RunResult | None:
+        """Execute one run; ``None`` when it is not one of ours."""
+        record = self.store.load(task.job.run_id)
+        if record is None or record.owner != self.lock.token:
+            return None
+        return execute_run(self.store, self.engine, record, task.job, SYSTEM_CLOCK, self.mode, stop=task.stop)
+
+    def _say(self, notice: Notice) -> None:
+        """Say something to the parent. One that is gone finds it in the store, or another one does."""
+        with suppress(OSError):
+            self.outgoing.write(encode(notice))
+            self.outgoing.flush()
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
+    """Serve until the input ends; ``False`` when the first order is not a beginning.
+
+    Raises:
+        StoreError: The store cannot be opened.
+        OSError: No owner lock can be had.
+    """
+    # The log lines of libraries may hold what was typed, and nobody reads them.
+    logging.disable(logging.CRITICAL)
+    inbox = Inbox(incoming)
+    begin = inbox.begin()
+    if begin is None:
+        return False
+    folder = Path(begin.folder)
+    with ExitStack() as held:
+        lock = OwnerLock.acquire(folder)
+        held.callback(lock.release)
+        store = open_store(folder)
+        held.callback(store.close)
+        inbox.open()
+        engine = BrowserEngine(folder / "fence", headed=begin.headed)
+        held.callback(engine.close)
+        Duty(inbox, outgoing, store, lock, engine, begin.mode).perform()
+    return True

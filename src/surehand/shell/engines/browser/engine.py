@@ -1,0 +1,323 @@
+"""The browser engine: drives the replay machine against a real page.
+
+Laws of this module:
+
+- The machine decides, the page performs. Nothing here looks at what was observed.
+- A wish to stop and the time limit are told to the machine until the save is asked for, and never afterwards:
+  a run that may have written is read back to its end, within a bound.
+- Browser and fence are started once and serve many runs; each run has a context, a proxy and a page of its own.
+- A broken browser is replaced between runs, never within one.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from attrs import define, field, frozen
+from playwright.async_api import Browser, Error, Playwright, async_playwright
+
+from surehand.core.outcome.evidence import (
+    Approval,
+    CallRefused,
+    EarlierAttempts,
+    Evidence,
+    ProcessFact,
+    Refusal,
+    RunObserved,
+)
+from surehand.core.outcome.result import EngineName, FailedCheck
+from surehand.core.request.answers import NO_REPORT
+from surehand.core.workflow.commands import (
+    Canceled,
+    Done,
+    Finish,
+    Observation,
+    OutOfTime,
+    ReadRecords,
+    RecordsUnavailable,
+    Save,
+    Wait,
+)
+from surehand.core.workflow.fence import FenceRules, parse_origin
+from surehand.core.workflow.replay import start, step
+from surehand.shell.engines.base import Boundary, Job
+from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
+from surehand.shell.engines.browser.page import Limits, PageCommand, RunPage, new_context
+from surehand.shell.engines.browser.readback import RecordChannel
+from surehand.shell.executors import EngineUnavailableError
+from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
+from surehand.shell.process import clean_environment
+
+T = TypeVar("T")
+
+#: The app was not there, and nothing was sent to it.
+_UNREACHABLE: Final = CallRefused(Refusal.APP_UNREACHABLE, EarlierAttempts.NONE)
+
+#: The engine could not be started, and nothing was sent to the app.
+_UNAVAILABLE: Final = CallRefused(Refusal.ENGINE_UNAVAILABLE, EarlierAttempts.NONE)
+
+#: Milliseconds that a launch of the browser may take.
+_LAUNCH_MS: Final = 30_000
+
+#: Seconds that a connection to the app may take before the app counts as unreachable.
+_REACH_SECONDS: Final = 5.0
+
+#: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether.
+_READ_BACK_GRACE: Final = 2.0
+
+#: Seconds that closing a context, or the browser and the fence, may take.
+_CLOSE_SECONDS: Final = 10.0
+
+
+@frozen
+class _Tools:
+    """What is started once: the browser and the fence, and how they are ended."""
+
+    browser: Browser
+    fence: Fence
+    held: AsyncExitStack = field(repr=False)
+
+
+@define
+class _Progress:
+    """What a run may still do: stop until its save is asked for, then read back until ``read_until``."""
+
+    boundary: Boundary
+    stop_at: float
+    read_until: float | None = None
+
+    async def cross(self) -> bool:
+        """Pass the delivery boundary, unless the caller wants the run to stop."""
+        return not self.boundary.stop_requested() and await asyncio.to_thread(self.boundary.cross)
+
+    def stopped(self) -> Canceled | OutOfTime | None:
+        """Why the next command is not performed."""
+        if self.read_until is not None:
+            return None
+        if self.boundary.stop_requested():
+            return Canceled()
+        return OutOfTime() if time.monotonic() > self.stop_at else None
+
+    def seconds_to_read(self, usual: float) -> float:
+        """How long something may take after the save: as usual, or what the bound of the read-back leaves of it."""
+        return usual if self.read_until is None else max(0.0, min(usual, self.read_until - time.monotonic()))
+
+
+class BrowserEngine:
+    """Executes jobs in Chromium, one at a time.
+
+    Args:
+        journal_folder: Where the fence keeps its journals.
+        headed: Whether the browser shows a window.
+        limits: How long the engine waits for the app.
+    """
+
+    name: Final = EngineName.BROWSER
+
+    def __init__(self, journal_folder: Path, *, headed: bool = False, limits: Limits | None = None) -> None:
+        self._journal_folder = journal_folder
+        self._headed = headed
+        self._limits = limits or Limits()
+        self._tools: _Tools | None = None
+        self._tidying: asyncio.Task[None] | None = None
+        self._loop = asyncio.new_event_loop()
+        # An exception that nobody awaits would be printed, with what was typed.
+        self._loop.set_exception_handler(lambda _loop, _context: None)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="surehand-browser", daemon=True)
+        self._thread.start()
+
+    def warm_up(self) -> None:
+        """Start browser and fence now, so that the first run need not wait for them.
+
+        Raises:
+            EngineUnavailableError: One of them does not start.
+        """
+        self._call(self._ready())
+
+    def execute(self, job: Job, boundary: Boundary) -> Evidence:
+        """As the protocol says."""
+        return self._call(self._execute(job, boundary))
+
+    def close(self) -> None:
+        """End the browser and the fence; a second call does nothing."""
+        if self._loop.is_closed():
+            return
+        self._call(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    # What is kept between runs
+
+    async def _ready(self) -> _Tools:
+        """Browser and fence, started anew when the browser is gone."""
+        if self._tools is None or not self._tools.browser.is_connected():
+            await self._drop_tools()
+            self._tools = await _start_tools(self._journal_folder, headed=self._headed)
+        return self._tools
+
+    async def _drop_tools(self) -> None:
+        tools, self._tools = self._tools, None
+        if tools is not None:
+            await _quietly(tools.held.aclose())
+
+    async def _tidied(self) -> None:
+        """Wait until the page of the run before is gone."""
+        if self._tidying is not None:
+            await asyncio.wait({self._tidying})
+            self._tidying = None
+
+    async def _end(self) -> None:
+        await self._tidied()
+        await self._drop_tools()
+
+    # One run
+
+    async def _execute(self, job: Job, boundary: Boundary) -> Evidence:
+        progress = _Progress(boundary, time.monotonic() + job.time_limit_ms / 1000)
+        if stopped := progress.stopped():
+            return _ended_at_once(job, stopped)
+        if not await _is_reachable(job.target.origin):
+            return _UNREACHABLE
+        held = AsyncExitStack()
+        try:
+            page = await self._first_page(job, progress, held)
+            return await self._drive(job, page, progress)
+        except EngineUnavailableError:
+            return _UNAVAILABLE
+        finally:
+            # The answer does not wait for the context to close; the next run does.
+            self._tidying = asyncio.create_task(_quietly(held.aclose()))
+
+    async def _first_page(self, job: Job, progress: _Progress, held: AsyncExitStack) -> RunPage:
+        """The page of a run, alone in a fresh context behind the run's own port."""
+        await self._tidied()
+        origin = str(parse_origin(job.target.origin))
+        rules = FenceRules((origin,), job.bundle.harmless_writes)
+        try:
+            tools, fence = await self._open_run(job.run_id, rules)
+            held.push_async_callback(fence.close)
+            context = await new_context(tools.browser, fence.proxy_url)
+            held.push_async_callback(context.close)
+            return RunPage(await context.new_page(), origin, fence, progress.cross, self._limits)
+        except Error:
+            raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
+
+    async def _open_run(self, run_id: str, rules: FenceRules) -> tuple[_Tools, FenceRun]:
+        """The port of a run. A fence that died since the last run is started once more, and the browser with it."""
+        with suppress(FenceUnavailableError):
+            tools = await self._ready()
+            return tools, await tools.fence.open_run(run_id, rules)
+        await self._drop_tools()
+        tools = await self._ready()
+        try:
+            return tools, await tools.fence.open_run(run_id, rules)
+        except FenceUnavailableError:
+            raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
+
+    async def _drive(self, job: Job, page: RunPage, progress: _Progress) -> RunObserved:
+        channel = RecordChannel(job.target, job.bundle.read_back)
+        state, command = start(job.bundle, job.inputs)
+        while not isinstance(command, Finish):
+            observation = progress.stopped() or await self._perform(command, page, channel, progress)
+            if isinstance(command, Save):
+                progress.read_until = time.monotonic() + job.bundle.read_back.deadline_ms / 1000 + _READ_BACK_GRACE
+            state, command = step(state, observation)
+        return _observed(command)
+
+    async def _perform(
+        self, command: PageCommand | ReadRecords | Wait, page: RunPage, channel: RecordChannel, progress: _Progress
+    ) -> Observation:
+        match command:
+            case ReadRecords():
+                seconds = progress.seconds_to_read(self._limits.read_ms / 1000)
+                return await channel.read(seconds) if seconds else RecordsUnavailable()
+            case Wait(milliseconds=milliseconds):
+                await asyncio.sleep(progress.seconds_to_read(milliseconds / 1000))
+                return Done()
+            case _:
+                return await page.perform(command)
+
+
+def _ended_at_once(job: Job, stopped: Canceled | OutOfTime) -> Evidence:
+    """The evidence of a run that was stopped before anything was opened."""
+    state, _ = start(job.bundle, job.inputs)
+    _, command = step(state, stopped)
+    return _observed(command) if isinstance(command, Finish) else NO_REPORT
+
+
+def _observed(end: Finish) -> RunObserved:
+    return RunObserved(ProcessFact.EXITED_CLEANLY, end.report, end.pause, Approval.NOT_ASKED)
+
+
+async def _start_tools(journal_folder: Path, *, headed: bool) -> _Tools:
+    """Start the driver, the fence and the browser, or nothing of them."""
+    async with AsyncExitStack() as starting:
+        fence = await _start_fence(journal_folder)
+        starting.push_async_callback(fence.close)
+        driver = await async_playwright().start()
+        starting.push_async_callback(driver.stop)
+        dead_end = DeadEnd()
+        starting.callback(dead_end.close)
+        browser = await _launch(driver, fence.spki, dead_end, headed=headed)
+        starting.push_async_callback(browser.close)
+        return _Tools(browser, fence, starting.pop_all())
+
+
+async def _start_fence(journal_folder: Path) -> Fence:
+    try:
+        return await Fence.start(journal_folder)
+    except FenceUnavailableError:
+        raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
+
+
+async def _launch(driver: Playwright, spki: str, dead_end: DeadEnd, *, headed: bool) -> Browser:
+    program = find_chromium()
+    if program is None:
+        raise EngineUnavailableError(FailedCheck.BROWSER_MISSING)
+    try:
+        return await driver.chromium.launch(
+            executable_path=program,
+            headless=not headed,
+            args=arguments(spki),
+            chromium_sandbox=may_sandbox(),
+            proxy={"server": dead_end.url},
+            env={**clean_environment(os.environ)},
+            timeout=_LAUNCH_MS,
+            # The worker ends the browser; signals that reach the driver do not.
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
+    except Error:
+        raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
+
+
+async def _is_reachable(origin: str) -> bool:
+    """Whether something listens where the app should be. Nothing is sent."""
+    address = urlsplit(origin)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(_REACH_SECONDS):
+            _, writer = await asyncio.open_connection(address.hostname, port)
+    except OSError:
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True
+
+
+async def _quietly(closing: Awaitable[object]) -> None:
+    """Close something that may be broken; what it says about that is not of use to anyone."""
+    with suppress(Exception):
+        await asyncio.wait_for(closing, _CLOSE_SECONDS)
