@@ -1,0 +1,157 @@
+"""The MCP server over stdio: one client, one wire, one service.
+
+Laws of this module:
+
+- Importing it loads no protocol library; ``main`` does.
+- The service is built after the first answer is written, or at the first call that needs it.
+- It ends in bounded time at the end of input, at ``SIGTERM`` and at ``SIGINT``, whatever threads are left over.
+- Standard error tells what kind of thing went wrong, and never repeats what was said.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from surehand.core.outcome.result import Mode
+from surehand.shell.mcp.desk import Desk, Progress, ServicePort
+from surehand.shell.mcp.guard import Wire, guard
+
+if TYPE_CHECKING:
+    from surehand.shell.mcp.tools import ToolTable
+
+#: Seconds between the end of input and the end of the process, at most.
+EXIT_SECONDS: Final = 20.0
+
+#: Exit code after an error of our own.
+EXIT_INTERNAL_ERROR: Final = 70
+
+#: What a shell says of a process that a signal ended, beyond the signal's number.
+SIGNAL_EXIT_BASE: Final = 128
+
+NAME: Final = "surehand"
+
+#: What the server tells the client's model about itself.
+INSTRUCTIONS: Final = (
+    "Surehand enters values into an app and says what really happened. Only the outcome done means saved. "
+    "Never retry not_sure_if_saved; retry, under the same request_id, only when safe_to_retry is true."
+)
+
+
+def main(build_service: Callable[[], ServicePort], *, mode: Mode, wire: Wire | None = None) -> NoReturn:
+    """Serve one client on standard input and output, and end the process.
+
+    Args:
+        build_service: Makes the service; called once, in a thread, after the first answer.
+        mode: Which tools are registered.
+        wire: What ``guard`` returned, when the caller has claimed the streams already.
+    """
+    claimed = guard() if wire is None else wire
+    _be_discreet()
+    try:
+        code = asyncio.run(_serve(build_service, mode, claimed))
+    except BaseException as error:  # noqa: BLE001 - the process ends here; a traceback could repeat what was said
+        _say(f"the server stopped on an internal error ({type(error).__name__})")
+        code = EXIT_INTERNAL_ERROR
+    _leave(code)
+
+
+async def _serve(build_service: Callable[[], ServicePort], mode: Mode, wire: Wire) -> int:
+    """Serve until the client or a signal ends it; the exit code."""
+    from surehand.shell.mcp.adapter import MessageCodec, ProtocolServer  # noqa: PLC0415 - loads the protocol library
+    from surehand.shell.mcp.stdio import StdioTransport  # noqa: PLC0415 - needed by a server only
+
+    desk = Desk(build_service)
+    ending = _Ending(desk)
+    transport = StdioTransport(wire, MessageCodec(), on_first_answer=desk.warm, on_end=ending.begin)
+    ending.heed_signals(transport.stop)
+    server = ProtocolServer(_LateTools(mode, desk), name=NAME, version=version(NAME), instructions=INSTRUCTIONS)
+    await server.run(transport.incoming, transport.outgoing)
+    await transport.flush()
+    await desk.close()
+    return ending.code
+
+
+class _LateTools:
+    """The table of tools, loaded when it is first asked for: a client has its first answer before that."""
+
+    def __init__(self, mode: Mode, desk: Desk) -> None:
+        self._mode = mode
+        self._desk = desk
+
+    @cached_property
+    def _table(self) -> "ToolTable":
+        from surehand.shell.mcp.tools import ToolTable  # noqa: PLC0415 - loads the schemas and what they describe
+
+        return ToolTable(self._mode, self._desk)
+
+    def listing(self) -> dict[str, object]:
+        """The result of ``tools/list``."""
+        return self._table.listing()
+
+    async def call(self, name: str, arguments: dict[str, object], progress: Progress) -> dict[str, object] | None:
+        """The result of ``tools/call``."""
+        return await self._table.call(name, arguments, progress)
+
+
+class _Ending:
+    """How the server ends: the exit code, and the bound on the time that it takes."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.code = 0
+
+    def heed_signals(self, stop: Callable[[], None]) -> None:
+        """Let ``SIGTERM`` and ``SIGINT`` stop the reading; a second one ends the process at once."""
+        loop = asyncio.get_running_loop()
+
+        def heed(number: int) -> None:
+            if self.code:
+                _leave(self.code)
+            self.code = SIGNAL_EXIT_BASE + number
+            stop()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, heed, number)
+
+    def begin(self) -> None:
+        """No more input: end the calls, and have the process end even if something hangs."""
+        bound = threading.Timer(EXIT_SECONDS, lambda: _leave(self.code))
+        bound.daemon = True
+        bound.start()
+        self._desk.end()
+
+
+class _DiscreetHandler(logging.Handler):
+    """Says which part of the program logged, and how badly; what was logged could repeat what was said."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line of fixed copy."""
+        _say(f"{record.levelname.lower()} in {record.name}")
+
+
+def _be_discreet() -> None:
+    """Keep the texts of logs, warnings and exceptions away from standard error."""
+    logging.captureWarnings(capture=True)
+    logging.basicConfig(handlers=[_DiscreetHandler(logging.WARNING)], force=True)
+    sys.excepthook = lambda kind, _error, _trace: _say(f"internal error ({kind.__name__})")
+    threading.excepthook = lambda told: _say(f"internal error in a thread ({told.exc_type.__name__})")
+    sys.unraisablehook = lambda told: _say(f"internal error in a clean-up ({told.exc_type.__name__})")
+
+
+def _say(sentence: str) -> None:
+    try:
+        os.write(2, f"surehand: {sentence}\n".encode("ascii", "replace"))
+    except OSError:
+        return  # nobody listens
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now: left-over threads must not hold it."""
+    os._exit(code)
