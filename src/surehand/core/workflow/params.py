@@ -111,7 +111,7 @@ class Parameter:
             raise ValueError("a choice, and nothing else, has choices")
         if len(set(self.choices)) != len(self.choices):
             raise ValueError("a choice is repeated")
-        if any(_unfit(choice, _CONTROLS) for choice in self.choices):
+        if any(text_problem(choice) for choice in self.choices):
             raise ValueError("a choice is not one line of Unicode text")
 
     def _check_bounds(self) -> None:
@@ -183,12 +183,18 @@ def _problem(parameter: Parameter, value: object) -> InputProblemCode | None:
         return InputProblemCode.MISSING if parameter.required else None
     if type(value) is not str:
         return InputProblemCode.WRONG_TYPE
-    controls = _CONTROLS_OF_TEXT if parameter.type is ParameterType.TEXT else _CONTROLS
-    return _unfit(value, controls) or _CHECKS[parameter.type](parameter, value)
+    several_lines = parameter.type is ParameterType.TEXT
+    return text_problem(value, several_lines=several_lines) or _CHECKS[parameter.type](parameter, value)
 
 
-def _unfit(value: str, controls: str) -> InputProblemCode | None:
-    """What keeps any text from being entered, whatever its kind."""
+def text_problem(value: str, *, several_lines: bool = False) -> InputProblemCode | None:
+    """What keeps a text of any kind from being used: a lone surrogate, or a control character.
+
+    Args:
+        value: The text.
+        several_lines: Whether tabs and line endings may stand in it.
+    """
+    controls = _CONTROLS_OF_TEXT if several_lines else _CONTROLS
     if re.search("[\ud800-\udfff]", value):
         return InputProblemCode.NOT_UNICODE
     if re.search(f"[{controls}]", value):
