@@ -83,6 +83,9 @@ _SETTLED: dict[TransactionOutcome, Reason] = {
     TransactionOutcome.ROLLED_BACK: Reason.CHANGE_REVERSED,
 }
 
+#: Approvals that were asked for and not given.
+_OUTSTANDING = frozenset({Approval.WAITING, Approval.REQUIRED})
+
 #: The reason of a proven-no-effect outcome that left no pause behind.
 _NO_PAUSE: dict[TransactionOutcome, Reason] = {
     TransactionOutcome.HALTED_BEFORE_EFFECT: Reason.STOPPED_FOR_REVIEW,
@@ -157,10 +160,9 @@ def _observed(run: RunObserved) -> Reason:
 
 
 def _never_executed(run: RunObserved, reason: Reason) -> Reason:
-    """A process that never executed leaves neither a report nor a pause; anything else contradicts it."""
-    if isinstance(run.report, ReportMissing) and isinstance(run.pause, NoPause):
-        return reason
-    return Reason.RESULT_UNREADABLE
+    """A process that never executed leaves no report, no pause and no open approval; anything else contradicts it."""
+    nothing_left = isinstance(run.report, ReportMissing) and isinstance(run.pause, NoPause)
+    return reason if nothing_left and run.approval not in _OUTSTANDING else Reason.RESULT_UNREADABLE
 
 
 def _exited(run: RunObserved) -> Reason:
@@ -188,7 +190,7 @@ def _verified(run: RunObserved, report: Report) -> Reason:
     """A verified save; an unclean end, a pause, or an approval that was never given contradicts it."""
     if run.process is not ProcessFact.EXITED_CLEANLY or not isinstance(run.pause, NoPause):
         return Reason.RESULT_UNREADABLE
-    if run.approval in {Approval.WAITING, Approval.REQUIRED}:
+    if run.approval in _OUTSTANDING:
         return Reason.RESULT_UNREADABLE
     if report.check < report.minimum:
         return Reason.CHECKED_BELOW_MINIMUM
