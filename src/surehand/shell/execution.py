@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import Evidence, Phase
 from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, project
-from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, kept_answer, reached_a_check
+from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, kept_answer
 from surehand.core.request.record import RunRecord, owner_gone
 from surehand.shell.clock import Clock
 from surehand.shell.engines.base import Engine, Job
@@ -48,9 +48,8 @@ class StoreBoundary:
 
 
 def told(evidence: Evidence, record: RunRecord, engine: EngineName, mode: Mode, clock: Clock) -> RunResult:
-    """The result of one attempt, with the time of its check when it reached one."""
-    facts = facts_of(record, engine, mode)
-    return project(evidence, evolve(facts, checked_at=_instant(clock.now())) if reached_a_check(evidence) else facts)
+    """The result of one attempt, dated now if the record was checked."""
+    return project(evidence, evolve(facts_of(record, engine, mode), checked_at=_instant(clock.now())))
 
 
 def _instant(seconds: int) -> str:

@@ -81,11 +81,10 @@ class _Task:
 class LocalExecutor:
     """Executes runs on one thread of this process."""
 
-    journaled: Final = True
-
     def __init__(self, engine: Engine, store: RunStore, lock: OwnerLock, clock: Clock, mode: Mode) -> None:
         self.engine_name: Final = engine.name
         self.owner_token: Final = lock.token
+        self.journaled: Final = True
         self._engine = engine
         self._store = store
         self._lock = lock

@@ -10,13 +10,11 @@ from typing import Final
 
 from surehand.core.outcome.evidence import (
     Approval,
-    CheckLevel,
     Evidence,
     NoPause,
     Phase,
     ProcessFact,
     RecordUnreadable,
-    Report,
     ReportMissing,
     RunObserved,
 )
@@ -38,12 +36,3 @@ def kept_answer(record: RunRecord) -> RunResult | Evidence:
     if record.phase is not Phase.FINISHED:
         return STILL_RUNNING
     return RecordUnreadable() if record.result is None else record.result
-
-
-def reached_a_check(evidence: Evidence) -> bool:
-    """Whether the record was read back at all, so that the time of that reading may be told."""
-    return (
-        isinstance(evidence, RunObserved)
-        and isinstance(evidence.report, Report)
-        and evidence.report.check is not CheckLevel.UNCHECKED
-    )

@@ -1,0 +1,120 @@
+"""The commands by name, the options that several share, and the one table of exit codes.
+
+Laws of this module:
+
+- A command is loaded when it is used: the table names its module.
+- The exit code of a command that answers about a run is that of the outcome; its help shows the table.
+- No value that was typed, read or configured is printed in a message.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, NoReturn, TypeVar
+
+import click
+
+from surehand.core.outcome.reasons import Outcome
+from surehand.shell.config import ConfigError, SandboxEngine
+from surehand.shell.mcp.guard import Wire
+from surehand.shell.store.base import StoreError
+
+#: Something of this installation is not in order: a failed check, a store that cannot be read, a run that is not known.
+NOT_IN_ORDER: Final = 1
+
+#: The exit code of each outcome. 0 is success, 2 is a call that the command line could not understand.
+EXIT_CODES: Final[dict[Outcome, int]] = {
+    Outcome.DONE: 0,
+    Outcome.NEEDS_REVIEW: 3,
+    Outcome.NOT_SURE_IF_SAVED: 4,
+    Outcome.DID_NOT_RUN: 5,
+    Outcome.RUNNING: 6,
+}
+
+#: The same table for the help texts.
+EXIT_TABLE: Final = (
+    "\b\nExit codes:\n  0  done\n  1  this installation is not in order, or the run is not known\n  2  bad usage\n"
+    "  3  needs_review\n  4  not_sure_if_saved\n  5  did_not_run\n  6  running"
+)
+
+#: Each command's name, its module and its object.
+COMMANDS: Final = {
+    "serve": "surehand.shell.cli.serve",
+    "demo": "surehand.shell.cli.demo",
+    "run": "surehand.shell.cli.run",
+    "runs": "surehand.shell.cli.runs",
+    "audit": "surehand.shell.cli.audit",
+    "doctor": "surehand.shell.cli.doctor",
+    "install": "surehand.shell.cli.install",
+}
+
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., object])
+
+
+class LazyGroup(click.Group):
+    """Commands by name, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the order is that of the table
+        """The names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """The command of exactly this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="surehand", prog_name="surehand")
+def surehand() -> None:
+    """Enter what an agent decided into an app, read the record back, and say what really happened.
+
+    \b
+    Examples:
+      surehand demo             five runs in the training app, each with its honest outcome
+      surehand serve            serve MCP clients over standard input and output
+      surehand doctor           is everything in order here?
+    """  # noqa: D301 - click's mark for text that is not re-wrapped
+
+
+def run_command_line(wire: Wire | None) -> NoReturn:
+    """Run the command of this process's arguments.
+
+    Args:
+        wire: The protocol's streams when they were taken into custody.
+    """
+    try:
+        surehand.main(prog_name="surehand", obj=wire)
+    except ConfigError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(2) from None
+    except StoreError as error:
+        click.echo(f"Error: the run store cannot be used ({error.check.value}). Run surehand doctor.", err=True)
+        raise SystemExit(NOT_IN_ORDER) from None
+    raise SystemExit(0)
+
+
+def runs_dir_option(function: CommandFunction) -> CommandFunction:
+    """``--runs-dir``."""
+    return click.option(
+        "--runs-dir",
+        type=click.Path(file_okay=True),
+        metavar="FOLDER",
+        help="Where the state lies, in the folder surehand.  [default: SUREHAND_RUNS_DIR, or the user's state folder]",
+    )(function)
+
+
+def engine_option(name: str) -> Callable[[CommandFunction], CommandFunction]:
+    """The choice of what executes the sandbox workflow, under the given option name."""
+    return click.option(
+        name,
+        "sandbox_engine",
+        type=click.Choice([engine.value for engine in SandboxEngine]),
+        help="What executes the sandbox workflow.  [default: SUREHAND_SANDBOX_ENGINE, or auto]",
+    )
+
+
+def json_option(function: CommandFunction) -> CommandFunction:
+    """``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)

@@ -1,0 +1,80 @@
+"""``surehand install``: put the server into an MCP client's configuration.
+
+Laws of this module:
+
+- What is written is said, with the file and the copy of what stood there before.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, runs_dir_option
+from surehand.shell.config import settings
+from surehand.shell.install import Client, ClientFileError, client_entry, client_file, install, server_command
+
+EPILOG = """\b
+Examples:
+  surehand install claude                 writes .mcp.json in this folder
+  surehand install vscode --print         shows what would be written
+  surehand install claude-desktop --sandbox-engine browser
+
+\b
+Files:
+  claude          .mcp.json in this folder
+  cursor          .cursor/mcp.json in this folder
+  vscode          .vscode/mcp.json in this folder
+  claude-desktop  the application's own file
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("client", type=click.Choice([client.value for client in Client]))
+@click.option("--print", "only_print", is_flag=True, help="Print the configuration and write nothing.")
+@click.option(
+    "--file", "file", type=click.Path(dir_okay=False), help="Write this file instead of the client's usual one."
+)
+@engine_option("--sandbox-engine")
+@runs_dir_option
+@click.pass_context
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    ctx: click.Context,
+    client: str,
+    only_print: bool,
+    file: str | None,
+    sandbox_engine: str | None,
+    runs_dir: str | None,
+) -> None:
+    """Put the server into the configuration of CLIENT.
+
+    Everything that stands in the file stays there, and a copy of it as it was is kept beside it.
+    """
+    chosen = Client(client)
+    server = server_command(_arguments(sandbox_engine, runs_dir))
+    if only_print:
+        click.echo(json.dumps(client_entry(chosen, server), indent=2))
+        return
+    path = Path(file) if file else client_file(chosen, Path.cwd(), Path.home())
+    try:
+        done = install(chosen, path, server)
+    except ClientFileError as error:
+        click.echo(f"Error: {error}. Nothing was written; --print shows what belongs into it.", err=True)
+        ctx.exit(NOT_IN_ORDER)
+    if not done.changed:
+        click.echo(f"Already there: {os.fspath(done.path)}")
+        return
+    click.echo(f"Written: {os.fspath(done.path)}")
+    if done.backup is not None:
+        click.echo(f"As it was: {os.fspath(done.backup)}")
+
+
+def _arguments(sandbox_engine: str | None, runs_dir: str | None) -> tuple[str, ...]:
+    """The arguments of the server; a client starts it in a folder of its own, so that paths are made absolute."""
+    arguments: list[str] = []
+    if sandbox_engine is not None:
+        arguments += ["--sandbox-engine", sandbox_engine]
+    if runs_dir is not None:
+        arguments += ["--runs-dir", os.fspath(settings(runs_dir).runs_dir)]
+    return tuple(arguments)

@@ -1,0 +1,103 @@
+"""``surehand run``: one entry from the shell.
+
+Laws of this module:
+
+- Values come from a file or from standard input, never from the arguments: every user of the machine can see those,
+  and the shell keeps them.
+- What cannot be read as inputs is refused before anything is recorded.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from surehand.core.outcome.reasons import Outcome
+from surehand.core.request.keys import NotARequestIdError
+from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, engine_option, json_option, runs_dir_option
+from surehand.shell.output import print_result
+
+#: Bytes of inputs that are read at most.
+MAX_BYTES: Final = 4 * 1024 * 1024
+
+#: Seconds in which a run that was told to stop comes to its end: stopped before the save, or checked after it.
+END_SECONDS: Final = 60
+
+EPILOG: Final = f"""\b
+Examples:
+  surehand run add_triage_note --inputs entry.json --request-id referral-17
+  compose-entry | surehand run add_triage_note --inputs - --request-id referral-17 --json
+
+{EXIT_TABLE}
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("workflow")
+@click.option("--inputs", "source", required=True, metavar="FILE|-", help="A JSON object of texts by input name.")
+@click.option("--request-id", required=True, help="Your id of this entry: one per entry, the same for every retry.")
+@click.option(
+    "--wait", type=click.IntRange(0, 600), default=60, show_default=True, help="Seconds until the run is told to stop."
+)
+@engine_option("--sandbox-engine")
+@runs_dir_option
+@json_option
+@click.pass_context
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    ctx: click.Context,
+    workflow: str,
+    source: str,
+    request_id: str,
+    wait: int,
+    sandbox_engine: str | None,
+    runs_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Enter something once into the app of WORKFLOW.
+
+    The inputs are read from a file or from standard input. When the wait is over the run is told to stop:
+    it stops if it has not reached the save, and is checked to its end if it has.
+    """
+    from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
+
+    inputs = read_inputs(source)
+    with Surehand.open(runs_dir, sandbox_engine) as hand:
+        try:
+            result = hand.run_workflow(workflow, inputs, request_id, wait)
+            if result.outcome is Outcome.RUNNING and not result.replayed:
+                hand.cancel_run(result.run_id)
+                result = hand.get_run(result.run_id, END_SECONDS)
+        except NotARequestIdError:
+            raise click.BadParameter(
+                "1 to 200 letters, digits and . _ : -, the first a letter or a digit", param_hint="--request-id"
+            ) from None
+    print_result(result, as_json=as_json)
+    ctx.exit(EXIT_CODES[result.outcome])
+
+
+def read_inputs(source: str) -> dict[str, str]:
+    """The inputs from a file, or from standard input for ``-``.
+
+    Raises:
+        click.BadParameter: They are no JSON object with each name once; the message repeats nothing of them.
+    """
+    try:
+        with sys.stdin.buffer if source == "-" else Path(source).open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ValueError  # noqa: TRY301 - one refusal for all that is no object of inputs
+        inputs: object = json.loads(text, object_pairs_hook=_each_name_once)
+    except (OSError, ValueError, RecursionError):
+        inputs = None
+    if not isinstance(inputs, dict):
+        raise click.BadParameter("not a readable JSON object with each name once", param_hint="--inputs")
+    return cast("dict[str, str]", inputs)  # texts or not: the service judges each value by its declaration
+
+
+def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is repeated")
+    return found

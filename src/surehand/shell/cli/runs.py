@@ -1,0 +1,135 @@
+"""``surehand runs``: what ran, and how one run stands.
+
+Laws of this module:
+
+- A run is shown by its contract result; inputs were never stored and cannot be shown.
+- Listing writes nothing. Showing one run settles it if its owner is gone, as every question about a run does.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import click
+
+from surehand.core.outcome.result import EngineName, Mode
+from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
+from surehand.core.request.record import RunRecord
+from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
+from surehand.shell.config import settings
+from surehand.shell.execution import kept_result
+from surehand.shell.output import STYLES, make_console, print_json, print_result
+from surehand.shell.store import open_store
+
+LIST_EPILOG = """\b
+Examples:
+  surehand runs list
+  surehand runs list --limit 5 --json
+  surehand runs list --before run_0123456789abcdef0123456789abcdef
+  surehand runs list --request-id referral-17
+"""
+
+SHOW_EPILOG = f"""\b
+Examples:
+  surehand runs show run_0123456789abcdef0123456789abcdef
+  surehand runs show run_0123456789abcdef0123456789abcdef --json
+
+{EXIT_TABLE}
+"""
+
+
+@click.group()
+def command() -> None:
+    """List the runs of this installation, or show one."""
+
+
+@command.command("list", epilog=LIST_EPILOG)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs on one page.")
+@click.option("--before", metavar="RUN_ID", help="The run that the previous page ended with.")
+@click.option("--request-id", metavar="ID", help="Only the attempts of this request id; only its hash is looked up.")
+@runs_dir_option
+@json_option
+def list_runs(limit: int, before: str | None, request_id: str | None, runs_dir: str | None, as_json: bool) -> None:
+    """List runs, the newest first."""
+    folder = settings(runs_dir).state_folder
+    records: tuple[RunRecord, ...] = ()
+    if folder.exists():
+        store = open_store(folder, read_only=True)
+        try:
+            records = store.recent(limit, before) if request_id is None else _attempts(store.attempts, request_id)
+        finally:
+            store.close()
+    more = records[-1].run_id if records and request_id is None and len(records) == limit else None
+    if as_json:
+        page: dict[str, object] = {"runs": [_row(record) for record in records]}
+        if more:
+            page["next_before"] = more
+        print_json(page)
+    else:
+        _print_table(records)
+        if more:
+            click.echo(f"More: surehand runs list --before {more}")
+
+
+@command.command("show", epilog=SHOW_EPILOG)
+@click.argument("run_id")
+@runs_dir_option
+@json_option
+@click.pass_context
+def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: bool) -> None:
+    """Show how the run RUN_ID stands."""
+    from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.service import UnknownRunError  # noqa: PLC0415 - as above
+
+    with Surehand.open(runs_dir) as hand:
+        try:
+            result = hand.get_run(run_id)
+        except UnknownRunError:
+            click.echo("No run is known by this run id.", err=True)
+            ctx.exit(NOT_IN_ORDER)
+    print_result(result, as_json=as_json)
+    ctx.exit(EXIT_CODES[result.outcome])
+
+
+def _attempts(look_up: Callable[[str], tuple[RunRecord, ...]], request_id: str) -> tuple[RunRecord, ...]:
+    try:
+        return look_up(request_key(RequestId.parse(request_id)))[::-1]
+    except NotARequestIdError:
+        raise click.BadParameter("not a request id", param_hint="--request-id") from None
+
+
+def _row(record: RunRecord) -> dict[str, object]:
+    """One run of the listing: what the record says by itself."""
+    result = kept_result(record, EngineName.NONE, Mode.SANDBOX)
+    row: dict[str, object] = {
+        "run_id": record.run_id,
+        "created_at": _instant(record.created_at),
+        "attempt": record.attempt,
+        "phase": record.phase.value,
+        "outcome": result.outcome.value,
+        "reason": result.reason.value,
+    }
+    return row if record.workflow is None else {**row, "workflow": record.workflow}
+
+
+def _print_table(records: tuple[RunRecord, ...]) -> None:
+    from rich.table import Table  # noqa: PLC0415 - slow to load
+
+    if not records:
+        click.echo("No runs.")
+        return
+    table = Table("run", "time (UTC)", "workflow", "attempt", "outcome", "reason", box=None, pad_edge=False)
+    for record in records:
+        result = kept_result(record, EngineName.NONE, Mode.SANDBOX)
+        table.add_row(
+            record.run_id,
+            _instant(record.created_at),
+            record.workflow or "",
+            str(record.attempt),
+            f"[{STYLES[result.outcome]}]{result.outcome.value}[/]",
+            result.reason.value,
+        )
+    make_console().print(table)
+
+
+def _instant(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
