@@ -468,10 +468,10 @@ def _parse_line(line: bytes) -> Stage | None:
     if not isinstance(parsed, dict):
         return None
     name = cast("dict[str, object]", parsed).get("stage")
-    return Stage(name) if name in _STAGE_NAMES else None
+    return _STAGES.get(name) if isinstance(name, str) else None
 
 
-_STAGE_NAMES: frozenset[object] = frozenset(stage.value for stage in Stage)
+_STAGES = {stage.value: stage for stage in Stage}
 
 
 def _may_follow(before: Stage | None, stage: Stage) -> bool:

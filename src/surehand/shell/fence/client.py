@@ -240,8 +240,14 @@ class FenceRun:
         Raises:
             FenceUnavailableError: The fence is gone, was armed before, or a harmless route could hold the save.
         """
+        before = self._channel.boundaries.get(self._run_id)
         self._channel.boundaries[self._run_id] = on_boundary
-        await self._channel.call(ArmRun(next(self._channel.numbers), self._run_id, route), Accepted)
+        try:
+            await self._channel.call(ArmRun(next(self._channel.numbers), self._run_id, route), Accepted)
+        except FenceUnavailableError:
+            if before is not None:
+                self._channel.boundaries[self._run_id] = before
+            raise
 
     async def settle(self, timeout_ms: int) -> FenceVerdict:
         """Wait until the save is over or the time is; then the fence is spent, whatever came.
