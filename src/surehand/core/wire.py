@@ -292,6 +292,8 @@ def _converter() -> Converter:
     converter.register_structure_hook(str, _read_text)
     converter.register_structure_hook(bool, _read_exactly(bool))
     converter.register_structure_hook(int, _read_exactly(int))
+    # By class, since the hook of ``int`` would be taken for every ``IntEnum``.
+    converter.register_structure_hook(IntEnum, lambda value, enum: _read_enum(enum)(value, enum))
     converter.register_structure_hook_factory(_is_enum, _read_enum)
     converter.register_structure_hook_factory(_comes_from(Literal), _read_literal)
     converter.register_structure_hook_factory(_comes_from(tuple), _read_tuple)
