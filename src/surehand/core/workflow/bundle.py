@@ -272,12 +272,12 @@ def _rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     steps = [*bundle.steps, bundle.save]
     yield "an input is declared twice", len(declared) == len(bundle.parameters)
     yield "an input is used that is not declared", named <= declared.keys()
-    yield "a declared input is neither entered nor checked", used >= declared.keys()
     yield "a step id is repeated", len({step.id for step in steps}) == len(steps)
     yield "a role target has a role, and no other has", all(map(_role_fits, _targets(bundle)))
     yield "a rule does not fit the kind of its value", all(_rule_fits(declared, *pair) for pair in _compared(bundle))
     yield "a value that finds or names a record may be empty", all(_given(declared, value) for value in _naming(bundle))
     yield from _proof_rules(bundle)
+    yield "a declared input is neither entered nor checked", used >= declared.keys()
 
 
 def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
