@@ -6,6 +6,7 @@ Laws of this module:
 """
 
 import argparse
+import sys
 
 from surehand.shell.sandbox.server import serve_for_a_person, serve_supervised
 
@@ -20,8 +21,11 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.supervised:
         serve_supervised()
-    else:
+        return
+    try:
         serve_for_a_person(asked.port)
+    except (OSError, OverflowError):
+        sys.exit("That port cannot be used.")
 
 
 if __name__ == "__main__":

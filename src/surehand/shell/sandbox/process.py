@@ -23,7 +23,7 @@ from surehand.shell.sandbox.cases import CASES
 START_SECONDS: Final = 20.0
 
 #: How long ``close`` waits for the app to end, in seconds.
-CLOSE_SECONDS: Final = 3.0
+CLOSE_SECONDS: Final = 2.0
 
 
 class SandboxUnavailableError(Exception):
