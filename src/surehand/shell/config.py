@@ -8,7 +8,6 @@ Laws of this module:
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from enum import Enum, unique
 from pathlib import Path
@@ -110,6 +109,8 @@ def _config_file(environment: Mapping[str, str]) -> Path | None:
 def _file_settings(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
+    import tomllib  # noqa: PLC0415 - only with a file
+
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -9,14 +9,15 @@ Laws of this module:
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import click
 
 from surehand.core.outcome.reasons import Outcome
 from surehand.shell.config import ConfigError, SandboxEngine
-from surehand.shell.mcp.guard import Wire
-from surehand.shell.store.base import StoreError
+
+if TYPE_CHECKING:
+    from surehand.shell.mcp.guard import Wire
 
 #: Something of this installation is not in order: a failed check, a store that cannot be read, a run that is not known.
 NOT_IN_ORDER: Final = 1
@@ -78,7 +79,7 @@ def surehand() -> None:
     """  # noqa: D301 - click's mark for text that is not re-wrapped
 
 
-def run_command_line(wire: Wire | None) -> NoReturn:
+def run_command_line(wire: "Wire | None") -> NoReturn:
     """Run the command of this process's arguments.
 
     Args:
@@ -89,8 +90,8 @@ def run_command_line(wire: Wire | None) -> NoReturn:
     except ConfigError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(2) from None
-    except StoreError as error:
-        click.echo(f"Error: the run store cannot be used ({error.check.value}). Run surehand doctor.", err=True)
+    except Exception as error:  # noqa: BLE001 - the process ends here; a traceback could repeat what was typed
+        click.echo(f"Error: Surehand failed inside ({type(error).__name__}).", err=True)
         raise SystemExit(NOT_IN_ORDER) from None
     raise SystemExit(0)
 

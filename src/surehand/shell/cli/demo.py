@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from surehand.core.outcome.result import Proof
 from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, json_option, runs_dir_option
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.config import settings
@@ -88,8 +89,18 @@ def _print_table(console: "Console", shown: list["Shown"]) -> None:
     from rich import box  # noqa: PLC0415 - slow to load
     from rich.table import Table  # noqa: PLC0415 - as above
 
-    columns = ("scenario", "outcome", "reason", "changed", "retry", "proof", "engine", "seconds", "as it should")
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        "scenario",
+        "outcome",
+        "reason",
+        "changed",
+        "retry",
+        "ok",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for each in shown:
         result = each.result
         table.add_row(
@@ -98,9 +109,17 @@ def _print_table(console: "Console", shown: list["Shown"]) -> None:
             result.reason.value,
             result.record_changed.value,
             yes_no(result.safe_to_retry),
-            result.proof.value,
-            result.engine.value,
-            f"{each.seconds:.1f}",
             yes_no(each.as_expected),
         )
     console.print(table)
+    console.print(_caption(shown))
+
+
+def _caption(shown: list["Shown"]) -> str:
+    """Which engine ran, what the proof of a save is, and whether every run ended as an honest one does."""
+    engines = ", ".join(sorted({each.result.engine.value for each in shown}))
+    proofs = ", ".join(sorted({each.result.proof.value for each in shown if each.result.proof is not Proof.NONE}))
+    right = sum(each.as_expected for each in shown)
+    return (
+        f"Engine: {engines}. Proof of what is done: {proofs or 'none'}. As an honest run ends: {right} of {len(shown)}."
+    )

@@ -8,6 +8,7 @@ Laws of this module:
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
@@ -19,6 +20,7 @@ from surehand.shell.config import settings
 from surehand.shell.execution import kept_result
 from surehand.shell.output import STYLES, make_console, print_json, print_result
 from surehand.shell.store import open_store
+from surehand.shell.store.base import StoreError
 
 LIST_EPILOG = """\b
 Examples:
@@ -48,16 +50,19 @@ def command() -> None:
 @click.option("--request-id", metavar="ID", help="Only the attempts of this request id; only its hash is looked up.")
 @runs_dir_option
 @json_option
-def list_runs(limit: int, before: str | None, request_id: str | None, runs_dir: str | None, as_json: bool) -> None:
+@click.pass_context
+def list_runs(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    ctx: click.Context, limit: int, before: str | None, request_id: str | None, runs_dir: str | None, as_json: bool
+) -> None:
     """List runs, the newest first."""
     folder = settings(runs_dir).state_folder
     records: tuple[RunRecord, ...] = ()
     if folder.exists():
-        store = open_store(folder, read_only=True)
         try:
-            records = store.recent(limit, before) if request_id is None else _attempts(store.attempts, request_id)
-        finally:
-            store.close()
+            records = _read(folder, limit, before, request_id)
+        except StoreError as error:
+            click.echo(f"Error: the run store cannot be read ({error.check.value}). Run surehand doctor.", err=True)
+            ctx.exit(NOT_IN_ORDER)
     more = records[-1].run_id if records and request_id is None and len(records) == limit else None
     if as_json:
         page: dict[str, object] = {"runs": [_row(record) for record in records]}
@@ -65,7 +70,7 @@ def list_runs(limit: int, before: str | None, request_id: str | None, runs_dir: 
             page["next_before"] = more
         print_json(page)
     else:
-        _print_table(records)
+        _print_lines(records)
         if more:
             click.echo(f"More: surehand runs list --before {more}")
 
@@ -90,6 +95,19 @@ def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: boo
     ctx.exit(EXIT_CODES[result.outcome])
 
 
+def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:
+    """One page of records.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    store = open_store(folder, read_only=True)
+    try:
+        return store.recent(limit, before) if request_id is None else _attempts(store.attempts, request_id)
+    finally:
+        store.close()
+
+
 def _attempts(look_up: Callable[[str], tuple[RunRecord, ...]], request_id: str) -> tuple[RunRecord, ...]:
     try:
         return look_up(request_key(RequestId.parse(request_id)))[::-1]
@@ -111,24 +129,15 @@ def _row(record: RunRecord) -> dict[str, object]:
     return row if record.workflow is None else {**row, "workflow": record.workflow}
 
 
-def _print_table(records: tuple[RunRecord, ...]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - slow to load
-
+def _print_lines(records: tuple[RunRecord, ...]) -> None:
     if not records:
         click.echo("No runs.")
-        return
-    table = Table("run", "time (UTC)", "workflow", "attempt", "outcome", "reason", box=None, pad_edge=False)
+    console = make_console()
     for record in records:
         result = kept_result(record, EngineName.NONE, Mode.SANDBOX)
-        table.add_row(
-            record.run_id,
-            _instant(record.created_at),
-            record.workflow or "",
-            str(record.attempt),
-            f"[{STYLES[result.outcome]}]{result.outcome.value}[/]",
-            result.reason.value,
-        )
-    make_console().print(table)
+        outcome = f"[{STYLES[result.outcome]}]{result.outcome.value:18}[/]"
+        workflow = record.workflow or "-"
+        console.print(f"{record.run_id}  {_instant(record.created_at)}  {outcome}{result.reason.value:24}{workflow}")
 
 
 def _instant(seconds: int) -> str:

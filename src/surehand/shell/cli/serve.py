@@ -2,16 +2,21 @@
 
 Laws of this module:
 
+- Nothing that the client's first answer does without is loaded before it.
 - Only the protocol is written to standard output; what a person should know goes to standard error.
 """
+
+from typing import TYPE_CHECKING
 
 import click
 
 from surehand.core.outcome.result import Mode
 from surehand.shell.cli.app import engine_option, runs_dir_option
 from surehand.shell.config import settings
-from surehand.shell.mcp.guard import Wire
-from surehand.shell.service import Service
+
+if TYPE_CHECKING:
+    from surehand.shell.mcp.guard import Wire
+    from surehand.shell.service import Service
 
 EPILOG = """\b
 Examples:
@@ -25,18 +30,19 @@ Examples:
 @engine_option("--sandbox-engine")
 @runs_dir_option
 @click.pass_obj
-def command(wire: Wire | None, sandbox_engine: str | None, runs_dir: str | None) -> None:
+def command(wire: "Wire | None", sandbox_engine: str | None, runs_dir: str | None) -> None:
     """Serve MCP clients over standard input and output.
 
     Everything can be set by arguments, since clients start servers with a bare environment.
     The server ends when its input ends; a run that has not reached the save is stopped first.
     """
-    from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the arguments were understood
-    from surehand.shell.mcp.server import main  # noqa: PLC0415 - as above
+    from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
 
     chosen = settings(runs_dir, sandbox_engine)
 
-    def build() -> Service:
+    def build() -> "Service":
+        from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
+
         service = build_service(chosen)
         service.warm()
         return service
