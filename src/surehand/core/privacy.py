@@ -10,6 +10,7 @@ Laws of this module:
 
 import re
 import unicodedata
+from functools import cache
 from typing import Final
 
 #: Months as dates name them in English, German, French, Spanish, Italian, Portuguese and Dutch, without marks.
@@ -59,7 +60,11 @@ _SHAPES: Final = (
     r"\S ?[\[({<] ?at ?[\])}>] ?\S",
 )
 
-_IDENTIFIER: Final = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
+
+@cache
+def _identifier() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
+
 
 #: What stands for a plain blank, dash, dot or slash beside what compatibility forms cover; the last three part a date.
 _LIKENESSES: Final = {
@@ -93,7 +98,7 @@ def looks_like_identifier(text: str) -> bool:
     Returns:
         True when the text must not be shown.
     """
-    return _IDENTIFIER.search(_plain(text)) is not None
+    return _identifier().search(_plain(text)) is not None
 
 
 def _plain(text: str) -> str:

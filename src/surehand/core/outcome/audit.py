@@ -24,7 +24,7 @@ of
 everything beneath it, by joining whole rows and columns of the product at once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntFlag
 from itertools import islice
 from typing import Final
@@ -35,13 +35,13 @@ from surehand.core.outcome.decide import decide as the_decide
 from surehand.core.outcome.domain import (
     CALLS,
     CIRCUMSTANCES,
-    DOMAIN_SIZE,
     REPORTS,
     Call,
     Circumstances,
     Order,
     order,
     run_at,
+    size,
     weaker_calls,
     weaker_circumstances,
     weaker_reports,
@@ -135,32 +135,44 @@ class AuditReport:
 
 @frozen
 class _Judged:
-    """The whole domain, judged: the distinct answers, and for each evidence the number of its answer."""
+    """The domain, judged: the distinct answers, and for each evidence the number of its answer."""
 
+    reports: Sequence[AnyReport]
     answers: tuple[Answer, ...]
     calls: bytes
     runs: bytes
+
+    def size(self) -> int:
+        """How many values of evidence were judged."""
+        return size(self.reports)
 
     def plane(self, bits_of: Callable[[Answer], int]) -> bytes:
         """For each run the bits that its answer has."""
         return self.runs.translate(bytes(map(bits_of, self.answers)).ljust(256, b"\0"))
 
 
-def audit(judge: Judge = the_decide, progress: Progress = lambda _: None) -> AuditReport:
+def audit(
+    judge: Judge = the_decide,
+    reports: Sequence[AnyReport] = REPORTS,
+    progress: Progress = lambda _: None,
+) -> AuditReport:
     """Judge the whole domain and check the invariants.
 
     Args:
         judge: What picks the reason.
-        progress: Told how many values of the domain are judged, several times a second.
+        reports: The reports of the domain. A smaller list makes a smaller audit; each report that says one fact less
+            than
+            another of the list must be on it.
+        progress: Told how many values are judged, after each report.
 
     Returns:
         Sizes, findings, and how many cases lead to each reason.
     """
-    judged = _judge_all(judge, progress)
+    judged = _judge_all(judge, reports, progress)
     return AuditReport(
-        domain_size=DOMAIN_SIZE,
+        domain_size=judged.size(),
         calls=len(CALLS),
-        reports=len(REPORTS),
+        reports=len(reports),
         circumstances=len(CIRCUMSTANCES),
         answers=len(judged.answers),
         findings=(_done(judged), _nothing_written(judged), _monotone(judged), _closed(judged)),
@@ -186,14 +198,14 @@ def check_claims(answer: Answer) -> int:
     return (1 << list(CheckedHow).index(answer.checked_how)) - 1
 
 
-def _judge_all(judge: Judge, progress: Progress) -> _Judged:
+def _judge_all(judge: Judge, reports: Sequence[AnyReport], progress: Progress) -> _Judged:
     numbers: dict[Answer, int] = {}
     calls = bytes(_number(numbers, judge(call), call) for call in CALLS)
     runs = bytearray()
-    for report in REPORTS:
+    for report in reports:
         runs += _judge_report(judge, report, numbers)
         progress(len(CALLS) + len(runs))
-    return _Judged(tuple(numbers), calls, bytes(runs))
+    return _Judged(reports, tuple(numbers), calls, bytes(runs))
 
 
 def _number(numbers: dict[Answer, int], reason: Reason, evidence: Evidence) -> int:
@@ -233,13 +245,13 @@ def _claiming(judged: _Judged, wanted: Claim) -> Iterator[tuple[Evidence, Answer
             yield call, judged.answers[number]
     for index, number in enumerate(judged.runs):
         if claiming[number]:
-            yield run_at(index), judged.answers[number]
+            yield run_at(judged.reports, index), judged.answers[number]
 
 
 def _done(judged: _Judged) -> Finding:
     claiming = _claiming(judged, Claim.SAVED | Claim.RECORD_CHANGED)
     violations = (_told(evidence, answer) for evidence, answer in claiming if not _proves_saved(evidence))
-    return _finding(1, "done only from consistent verified evidence with a clean exit", DOMAIN_SIZE, violations)
+    return _finding(1, "done only from consistent verified evidence with a clean exit", judged.size(), violations)
 
 
 def _proves_saved(evidence: Evidence) -> bool:
@@ -256,7 +268,7 @@ def _nothing_written(judged: _Judged) -> Finding:
     claiming = _claiming(judged, Claim.NOTHING_WRITTEN | Claim.CALL_WROTE_NOTHING | Claim.SAFE_TO_RETRY)
     violations = (_told(evidence, answer) for evidence, answer in claiming if claims_in(answer) & ~_proven(evidence))
     title = "nothing was written, and safe to retry, only where the evidence proves it"
-    return _finding(2, title, DOMAIN_SIZE, violations)
+    return _finding(2, title, judged.size(), violations)
 
 
 def _proven(evidence: Evidence) -> Claim:
@@ -281,7 +293,7 @@ def _proven(evidence: Evidence) -> Claim:
 
 
 def _monotone(judged: _Judged) -> Finding:
-    reports = order(REPORTS, weaker_reports)
+    reports = order(judged.reports, weaker_reports)
     around = order(CIRCUMSTANCES, weaker_circumstances)
     calls = order(CALLS, weaker_calls)
     runs = _strengthened_runs(judged, reports, around)
@@ -289,7 +301,7 @@ def _monotone(judged: _Judged) -> Finding:
     return _finding(
         3,
         "less evidence never gives a stronger claim",
-        pairs + DOMAIN_SIZE,
+        pairs + judged.size(),
         (example for part in (_strengthened_calls(judged, calls), runs) for example in part),
     )
 
@@ -297,7 +309,7 @@ def _monotone(judged: _Judged) -> Finding:
 def _pairs(reports: Order[AnyReport], around: Order[Circumstances]) -> int:
     """How many pairs of runs are in the order: a run and one with less evidence."""
     below_or_same = sum(len(less) + 1 for less in reports.beneath) * sum(len(less) + 1 for less in around.beneath)
-    return below_or_same - len(REPORTS) * len(CIRCUMSTANCES)
+    return below_or_same - len(reports.beneath) * len(around.beneath)
 
 
 def _strengthened_calls(judged: _Judged, calls: Order[Call]) -> Iterator[str]:
@@ -310,7 +322,7 @@ def _strengthened_calls(judged: _Judged, calls: Order[Call]) -> Iterator[str]:
 
 def _strengthened_runs(judged: _Judged, reports: Order[AnyReport], around: Order[Circumstances]) -> Iterator[str]:
     """Runs that contradict themselves and claim something, and runs with less evidence beneath that claims more."""
-    contradicted = _contradicted()
+    contradicted = _contradicted(judged.reports)
     record = judged.plane(claims_in)
     checks = judged.plane(check_claims)
     gathered = zip(_gathered(record, reports, around), _gathered(checks, reports, around), strict=True)
@@ -320,7 +332,7 @@ def _strengthened_runs(judged: _Judged, reports: Order[AnyReport], around: Order
     ):
         more = record_said if contradiction else (record_less & ~record_said) | (checks_less & ~checks_said)
         if more:
-            yield _told(run_at(index), judged.answers[judged.runs[index]])
+            yield _told(run_at(judged.reports, index), judged.answers[judged.runs[index]])
 
 
 def _gathered(plane: bytes, reports: Order[AnyReport], around: Order[Circumstances]) -> bytes:
@@ -341,14 +353,14 @@ def _join(plane: bytearray, into: slice, out_of: slice) -> None:
     plane[into] = both.to_bytes(len(plane[into]))
 
 
-def _contradicted() -> bytes:
+def _contradicted(reports: Sequence[AnyReport]) -> bytes:
     """For each run whether its evidence contradicts itself."""
     around = [testimony_of_circumstances(each) for each in CIRCUMSTANCES]
     rows: dict[Testimony, bytes] = {}
-    for said in map(testimony_of_report, REPORTS):
+    for said in map(testimony_of_report, reports):
         if said not in rows:
             rows[said] = bytes(contradicts_itself(said | other) for other in around)
-    return b"".join(rows[testimony_of_report(report)] for report in REPORTS)
+    return b"".join(rows[testimony_of_report(report)] for report in reports)
 
 
 def _closed(judged: _Judged) -> Finding:

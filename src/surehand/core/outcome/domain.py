@@ -28,7 +28,7 @@ Approval is no absence in any of its states: an engine states it or leaves no re
 and no evidence.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import product
 from typing import Final, Generic, TypeVar, assert_never
 
@@ -101,15 +101,17 @@ CALLS: Final[tuple[Call, ...]] = (
     RecordUnreadable(),
 )
 
-#: How many values the evidence types have.
-DOMAIN_SIZE: Final = len(CALLS) + len(REPORTS) * len(CIRCUMSTANCES)
+
+def size(reports: Sequence[AnyReport] = REPORTS) -> int:
+    """How many values of evidence there are: all of them, or those with one of the given reports."""
+    return len(CALLS) + len(reports) * len(CIRCUMSTANCES)
 
 
-def run_at(index: int) -> RunObserved:
-    """The run at a place of the product, reports outermost."""
+def run_at(reports: Sequence[AnyReport], index: int) -> RunObserved:
+    """The run at a place of the product of reports and circumstances, reports outermost."""
     report, place = divmod(index, len(CIRCUMSTANCES))
     around = CIRCUMSTANCES[place]
-    return RunObserved(around.process, REPORTS[report], around.pause, around.approval)
+    return RunObserved(around.process, reports[report], around.pause, around.approval)
 
 
 @frozen
@@ -127,7 +129,7 @@ class Order(Generic[Item]):
     upwards: tuple[int, ...]
 
 
-def order(items: tuple[Item, ...], one_fact_less: Callable[[Item], Iterator[Item]]) -> Order[Item]:
+def order(items: Sequence[Item], one_fact_less: Callable[[Item], Iterator[Item]]) -> Order[Item]:
     """Order the items by the facts that each can lose."""
     position = {item: place for place, item in enumerate(items)}
     below = tuple(tuple(position[less] for less in one_fact_less(item)) for item in items)
