@@ -13,6 +13,7 @@ from surehand.core.outcome.evidence import CallRefused, Evidence
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, CheckedHow, EngineName, Mode, Proof, project
 from surehand.core.workflow.bundle import ClickStep
+from surehand.core.workflow.card import default_card
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.simulated import NO_APP, SimulatedEngine
 from surehand.shell.sandbox.cases import CASES, Case
@@ -27,7 +28,7 @@ from surehand.shell.sandbox.clinic import (
     Visit,
 )
 from surehand.shell.sandbox.model import SandboxModel
-from surehand.shell.sandbox.workflow import sandbox_bundle
+from surehand.shell.sandbox.workflow import sandbox_bundle, sandbox_card
 
 #: How each case of the sandbox has to end.
 PROMISED = {
@@ -326,3 +327,8 @@ class TestTheBundleFitsTheClinic:
             "date_of_birth",
         }
         assert shown.record_number == TARGET.record_number
+
+    def test_the_card_is_the_one_that_was_written(self) -> None:
+        assert sandbox_card() != default_card(sandbox_bundle())
+        assert sandbox_card().name == "add_triage_note"
+        assert [shown.choices for shown in sandbox_card().inputs] == [None, tuple(CASES)]
