@@ -121,7 +121,6 @@ class ClaimStore:
         require_draft(draft)
         with _store_errors():
             self._require_writable()
-            self._require_unused(draft.run_id)
             while True:
                 decision = decide(self.attempts(draft.request_key), draft)
                 if not isinstance(decision, Start) or self._claim(decision.record):
@@ -257,9 +256,9 @@ class ClaimStore:
 
     def _write_reservation(self, record: RunRecord) -> Path:
         """Write the record as it is reserved and give it its place in the order; neither makes it count."""
+        self._require_unused(record.run_id)
         name = self._phase_file(record.run_id, 0)
-        if not write_durably(name, _text_of(_reserved(record)), exclusive=True):
-            raise ValueError("the run id was used before")
+        write_durably(name, _text_of(_reserved(record)), exclusive=True)
         for number in count(self._last_order + 1):
             order = self._order / f"{number:012}"
             if link_exclusively(name, order):

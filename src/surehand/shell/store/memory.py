@@ -17,7 +17,7 @@ from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.gate import Decision, Start, decide
 from surehand.core.request.record import RunRecord, finished, may_move
-from surehand.shell.store.base import StoreUnavailableError, require_draft, require_refusal
+from surehand.shell.store.base import require_draft, require_refusal
 
 
 class MemoryStore:
@@ -26,12 +26,11 @@ class MemoryStore:
     def __init__(self) -> None:
         self._records: Final[dict[str, RunRecord]] = {}
         self._guard: Final = threading.RLock()
-        self._closed = False
 
     def reserve(self, draft: RunRecord) -> Decision:
         """Let the gate decide, and keep the draft on ``Start``."""
         require_draft(draft)
-        with self._open():
+        with self._guard:
             decision = decide(self.attempts(draft.request_key), draft)
             if isinstance(decision, Start):
                 self._add(decision.record)
@@ -40,7 +39,7 @@ class MemoryStore:
     def record_refusal(self, record: RunRecord) -> None:
         """Keep the record of a call that reserved nothing."""
         require_refusal(record)
-        with self._open():
+        with self._guard:
             self._add(record)
 
     def mark_started(self, run_id: str, owner: str) -> bool:
@@ -53,7 +52,7 @@ class MemoryStore:
 
     def finish(self, run_id: str, owner: str, result: RunResult) -> bool:
         """``reserved | started | delivering -> finished`` by the owner."""
-        with self._open():
+        with self._guard:
             record = self._records.get(run_id)
             if record is None or not may_move(record, owner, Phase.FINISHED):
                 return False
@@ -62,24 +61,24 @@ class MemoryStore:
 
     def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
         """Finish a run that still stands as in ``record``."""
-        with self._open():
+        with self._guard:
             now = self._records.get(record.run_id)
             return now is not None and now.phase is record.phase and self.finish(record.run_id, record.owner, result)
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""
-        with self._open():
+        with self._guard:
             return self._records.get(run_id)
 
     def attempts(self, request_key: str) -> tuple[RunRecord, ...]:
         """All attempts under the request key, oldest first."""
-        with self._open():
+        with self._guard:
             kept = self._records.values()
             return tuple(record for record in kept if record.request_key == request_key and record.attempt > 0)
 
     def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
         """The newest records first."""
-        with self._open():
+        with self._guard:
             newest = reversed(self._records.values())
             if before is not None:
                 for record in newest:
@@ -89,18 +88,17 @@ class MemoryStore:
 
     def unfinished(self) -> Iterator[RunRecord]:
         """Every run that is not finished."""
-        with self._open():
+        with self._guard:
             return iter([record for record in self._records.values() if record.phase is not Phase.FINISHED])
 
     def check_health(self) -> None:
         """Nothing in memory can be damaged."""
 
     def close(self) -> None:
-        """Refuse every later call."""
-        self._closed = True
+        """Nothing is held."""
 
     def _move(self, run_id: str, owner: str, phase: Phase) -> bool:
-        with self._open():
+        with self._guard:
             record = self._records.get(run_id)
             if record is None or not may_move(record, owner, phase):
                 return False
@@ -111,8 +109,3 @@ class MemoryStore:
         if record.run_id in self._records:
             raise ValueError("the run id was used before")
         self._records[record.run_id] = record
-
-    def _open(self) -> threading.RLock:
-        if self._closed:
-            raise StoreUnavailableError("the store is closed")
-        return self._guard

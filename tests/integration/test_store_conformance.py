@@ -1,0 +1,154 @@
+"""Every kind of store answers as the one in memory does, opened again at any time and by any number of processes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase as HypothesisPhase
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from support.stores import (
+    DONE,
+    GOING_ON,
+    OneMemory,
+    OpensStores,
+    Race,
+    StoreThatForgetsOwners,
+    StoreThatSettlesWhatMoved,
+    StoreWithoutCompareAndSet,
+    delivers_or_settles,
+    draft,
+    machine,
+    opens_claims,
+    opens_memory,
+    opens_naive,
+    opens_sqlite,
+    race,
+    refusal,
+    reserves_other_payload,
+    reserves_same_request,
+    result_of,
+    run_id,
+    started,
+)
+from surehand.core.outcome.evidence import Phase
+from surehand.shell.store.base import RunStore, StoreUnavailableError
+from surehand.shell.store.memory import MemoryStore
+
+DURABLE = [pytest.param(opens_sqlite, id="sqlite"), pytest.param(opens_claims, id="claims")]
+ALL = [*DURABLE, pytest.param(OneMemory(), id="memory")]
+
+#: Finding a fault is enough for a control; nobody reads its smallest form.
+CONTROL = settings(database=None, phases=[HypothesisPhase.generate], max_examples=1000)
+
+
+class TestSameAnswers:
+    """A store answers every call as the store in memory does, in whatever order, and after every reopening."""
+
+    @pytest.mark.parametrize("opens", ALL)
+    def test_agrees_with_the_oracle(self, opens: OpensStores) -> None:
+        run_state_machine_as_test(machine(opens))
+
+    @pytest.mark.parametrize(
+        "kind",
+        [StoreWithoutCompareAndSet, StoreThatForgetsOwners, StoreThatSettlesWhatMoved],
+        ids=lambda kind: kind.__name__,
+    )
+    def test_a_wrong_store_is_caught(self, kind: type[MemoryStore]) -> None:
+        with pytest.raises(AssertionError):
+            run_state_machine_as_test(machine(OneMemory(kind)), settings=CONTROL)
+
+
+class TestOnePassage:
+    """One request id: at most one attempt starts, and its boundary is passed or its run settled, never both."""
+
+    @pytest.mark.parametrize("processes", [2, 4])
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_one_of_many_processes_starts_a_request(self, opens: OpensStores, tmp_path: Path, processes: int) -> None:
+        rounds = race(Race(opens, tmp_path, reserves_same_request, 60), processes)
+
+        for moves in rounds:
+            assert ["Replay"] * (processes - 1) + ["Start"] == sorted(move.answer for move in moves)
+            assert len({move.run_id for move in moves}) == 1
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_one_of_many_payloads_starts(self, opens: OpensStores, tmp_path: Path) -> None:
+        rounds = race(Race(opens, tmp_path, reserves_other_payload, 40), 3)
+
+        for moves in rounds:
+            assert ["Conflict", "Conflict", "Start"] == sorted(move.answer for move in moves)
+            assert len({move.run_id for move in moves}) == 1
+
+    @pytest.mark.parametrize("processes", [2, 4])
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_run_is_delivered_or_settled(self, opens: OpensStores, tmp_path: Path, processes: int) -> None:
+        store = opens(tmp_path)
+        for number in range(60):
+            store.reserve(draft(number, f"entry-{number}"))
+        rounds = race(Race(opens, tmp_path, delivers_or_settles, 60), processes)
+
+        for number, moves in enumerate(rounds):
+            won = [move.answer for move in moves if move.answer.endswith("True")]
+            assert won in (["delivered True"], ["settled True"])
+            record = store.load(run_id(number))
+            assert record is not None
+            assert (record.phase is Phase.DELIVERING) == (won == ["delivered True"])
+        store.close()
+
+    def test_look_then_act_is_caught(self, tmp_path: Path) -> None:
+        rounds = race(Race(opens_naive, tmp_path, reserves_same_request, 3), 2)
+
+        assert any([move.answer for move in moves] == ["Start", "Start"] for moves in rounds)
+
+
+#: What no caller may ask of a store that holds run 7.
+MISUSES: dict[str, Callable[[RunStore], object]] = {
+    "run id used before": lambda store: store.reserve(draft(7, "entry-2")),
+    "attempt chosen by the caller": lambda store: store.reserve(draft(8, attempt=1)),
+    "refusal without a result": lambda store: store.record_refusal(draft(8)),
+    "refusal of a reserved run": lambda store: store.record_refusal(refusal(7)),
+    "result of another run": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(8), DONE)),
+    "result that is no end": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(7), GOING_ON)),
+    "settled as another run": lambda store: store.settle_owner_gone(draft(7), result_of(draft(8), DONE)),
+}
+
+
+class TestMisuse:
+    """What no caller may ask is refused before anything is written."""
+
+    @pytest.mark.parametrize("opens", [*DURABLE, pytest.param(opens_memory, id="memory")])
+    @pytest.mark.parametrize("misuse", MISUSES)
+    def test_is_refused(self, opens: OpensStores, tmp_path: Path, misuse: str) -> None:
+        store = opens(tmp_path)
+        store.reserve(draft(7))
+        before = store.recent(10)
+
+        with pytest.raises(ValueError, match=r"run|draft|refusal"):
+            MISUSES[misuse](store)
+
+        assert before == store.recent(10)
+        store.close()
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_closed_store_refuses(self, opens: OpensStores, tmp_path: Path) -> None:
+        store = opens(tmp_path)
+        record = started(store.reserve(draft(1)))
+        store.close()
+        store.close()
+
+        with pytest.raises(StoreUnavailableError):
+            store.load(record.run_id)
+        with pytest.raises(StoreUnavailableError):
+            store.begin_delivery(record.run_id, record.owner)
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    @pytest.mark.parametrize("name", ["", "../../etc/passwd", "run_", "run_x\0y"])
+    def test_what_is_no_run_id_names_no_run(self, opens: OpensStores, tmp_path: Path, name: str) -> None:
+        store = opens(tmp_path)
+        store.reserve(draft(1))
+
+        assert store.load(name) is None
+        assert store.recent(5, before=name) == ()
+        assert not store.begin_delivery(name, "a" * 32)
+        store.close()
