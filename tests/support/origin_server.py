@@ -123,10 +123,12 @@ class OriginServer:
     async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one connection."""
         self.connections += 1
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
-            while await self._exchange(reader, writer, self.connections):
-                pass
-        writer.close()
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
+                while await self._exchange(reader, writer, self.connections):
+                    pass
+        finally:
+            await hang_up(writer)
 
     async def _exchange(self, reader: Reader, writer: Writer, connection: int) -> bool:
         arrival = await _read(reader, writer, connection)
@@ -142,6 +144,7 @@ class OriginServer:
             "reset": _reset,
             "page": self._page,
             "huge": _huge,
+            "once-per-connection": self._once,
         }
         if name in special:
             return await special[name](arrival, reader, writer)
@@ -152,10 +155,18 @@ class OriginServer:
         reply = ANSWERS.get(name, ANSWERS["ok"])
         writer.write(reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if arrival.method == "HEAD" else reply)
         await writer.drain()
-        return True
+        return arrival.headers.get("connection") != "close"
 
     async def _page(self, _arrival: Arrival, _reader: Reader, writer: Writer) -> bool:
         writer.write(answer(200, self.page, Content_Type="text/html", Cache_Control="no-store"))
+        await writer.drain()
+        return True
+
+    async def _once(self, arrival: Arrival, _reader: Reader, writer: Writer) -> bool:
+        """Answer the first request of a connection, and close on the second, as a server does that is tired of it."""
+        if [before.connection for before in self.arrivals].count(arrival.connection) > 1:
+            return False
+        writer.write(answer(200, b"once"))
         await writer.drain()
         return True
 
@@ -186,6 +197,13 @@ class OriginServer:
             self.frames.append(frame)
             self._changed.set()
         return False
+
+
+async def hang_up(writer: Writer) -> None:
+    """Close a connection and wait until it is closed; one that was torn counts as closed."""
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _read(reader: Reader, writer: Writer, connection: int) -> Arrival | None:

@@ -185,7 +185,8 @@ async def read_request(wire: Wire, request: h11.Request, tunnel: Origin | None) 
         upgrades=b"upgrade" in names,
         overrides_method=not _METHOD_OVERRIDES.isdisjoint(names),
     )
-    body = await _read_body(wire)
+    declared = next(iter(_values(request.headers, b"content-length")), "0")
+    body = None if int(declared) > BODY_LIMIT else await _read_body(wire)
     if body is None:
         return Incoming(evolve(head, oversized=True), origin, request, b"")
     return Incoming(head, origin, _sent_on(request, origin, path, body), body)
