@@ -371,14 +371,17 @@ class Service:
         return project(STILL_RUNNING, facts_of(record, engine, self.mode))
 
     def _refuse_for_store(self, premises: Premises | None, call: _Call, error: StoreError) -> Ticket:
-        """Refuse a call that the store failed; what cannot be read is not known to be empty."""
+        """Refuse a call that the store failed; what cannot be read is not known to be empty.
+
+        The refusal has a run id of its own: a reservation under the other one may be on disk all the same.
+        """
         earlier = EarlierAttempts.UNKNOWN
         if premises is not None:
             with suppress(StoreError):
                 earlier = self._earlier(premises, call)
-        return self._refuse(
-            premises, call, CallRefused(Refusal.STORE_UNAVAILABLE, earlier), failed_checks=(error.check,)
-        )
+        refused = CallRefused(Refusal.STORE_UNAVAILABLE, earlier)
+        renamed = evolve(call, run_id=self._new_run_id())
+        return self._refuse(premises, renamed, refused, failed_checks=(error.check,))
 
     def _refuse(
         self,
