@@ -76,7 +76,7 @@ _CLOSE_SECONDS: Final = 10.0
 
 
 @frozen
-class _Tools:
+class Tools:
     """What is started once: the browser and the fence, and how they are ended."""
 
     browser: Browser
@@ -118,19 +118,22 @@ class BrowserEngine:
         limits: How long the engine waits for the app.
     """
 
-    name: Final = EngineName.BROWSER
-
     def __init__(self, journal_folder: Path, *, headed: bool = False, limits: Limits | None = None) -> None:
         self._journal_folder = journal_folder
         self._headed = headed
         self._limits = limits or Limits()
-        self._tools: _Tools | None = None
+        self._tools: Tools | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
         # An exception that nobody awaits would be printed, with what was typed.
         self._loop.set_exception_handler(lambda _loop, _context: None)
         self._thread = threading.Thread(target=self._loop.run_forever, name="surehand-browser", daemon=True)
         self._thread.start()
+
+    @property
+    def name(self) -> EngineName:
+        """As the protocol says."""
+        return EngineName.BROWSER
 
     def warm_up(self) -> None:
         """Start browser and fence now, so that the first run need not wait for them.
@@ -158,11 +161,11 @@ class BrowserEngine:
 
     # What is kept between runs
 
-    async def _ready(self) -> _Tools:
+    async def _ready(self) -> Tools:
         """Browser and fence, started anew when the browser is gone."""
         if self._tools is None or not self._tools.browser.is_connected():
             await self._drop_tools()
-            self._tools = await _start_tools(self._journal_folder, headed=self._headed)
+            self._tools = await start_tools(self._journal_folder, headed=self._headed)
         return self._tools
 
     async def _drop_tools(self) -> None:
@@ -212,7 +215,7 @@ class BrowserEngine:
         except Error:
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
 
-    async def _open_run(self, run_id: str, rules: FenceRules) -> tuple[_Tools, FenceRun]:
+    async def _open_run(self, run_id: str, rules: FenceRules) -> tuple[Tools, FenceRun]:
         """The port of a run. A fence that died since the last run is started once more, and the browser with it."""
         with suppress(FenceUnavailableError):
             tools = await self._ready()
@@ -259,7 +262,7 @@ def _observed(end: Finish) -> RunObserved:
     return RunObserved(ProcessFact.EXITED_CLEANLY, end.report, end.pause, Approval.NOT_ASKED)
 
 
-async def _start_tools(journal_folder: Path, *, headed: bool) -> _Tools:
+async def start_tools(journal_folder: Path, *, headed: bool) -> Tools:
     """Start the driver, the fence and the browser, or nothing of them."""
     async with AsyncExitStack() as starting:
         fence = await _start_fence(journal_folder)
@@ -270,7 +273,7 @@ async def _start_tools(journal_folder: Path, *, headed: bool) -> _Tools:
         starting.callback(dead_end.close)
         browser = await _launch(driver, fence.spki, dead_end, headed=headed)
         starting.push_async_callback(browser.close)
-        return _Tools(browser, fence, starting.pop_all())
+        return Tools(browser, fence, starting.pop_all())
 
 
 async def _start_fence(journal_folder: Path) -> Fence:

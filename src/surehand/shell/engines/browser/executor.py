@@ -61,7 +61,7 @@ class _Worker:
     process: "Popen[bytes]" = field(repr=False)
     token: Future[str] = field(factory=Future[str])
     warm: Future[tuple[FailedCheck, ...]] = field(factory=Future[tuple[FailedCheck, ...]])
-    answers: dict[str, Future[RunResult]] = field(factory=dict)
+    answers: dict[str, Future[RunResult]] = field(factory=dict[str, Future[RunResult]])
     guard: threading.Lock = field(factory=threading.Lock)
 
     def say(self, order: Begin | Execute | Cancel) -> None:

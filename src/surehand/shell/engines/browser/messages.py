@@ -7,7 +7,7 @@ Laws of this module:
 """
 
 import json
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from attrs import field, frozen
 from returns.result import Success
@@ -136,7 +136,8 @@ def decode(line: bytes, kind: type[T]) -> T:
     except (ValueError, RecursionError):
         raise UnfittingLineError from None
     match from_wire(data, kind):
-        case Success(message):
-            return cast("T", message)
+        case Success(fitting):
+            message: T = fitting
+            return message
         case _:
             raise UnfittingLineError

@@ -14,13 +14,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, assert_never
+from typing import Any, Final, Self, assert_never
 
 from attrs import frozen
-from playwright.async_api import Browser, BrowserContext, Dialog, Error, Locator, Page
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Locator, Page, Request
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import PageGate, Target, TargetKind
+from surehand.core.workflow.bundle import Constant, PageGate, Target, TargetKind
 from surehand.core.workflow.commands import (
     CheckPage,
     Choose,
@@ -73,7 +73,7 @@ class Limits:
     open_ms: int = 15_000
     write_ms: int = 3_000
     answer_ms: int = 8_000
-    react_ms: int = 250
+    react_ms: int = 600
     read_ms: int = 5_000
 
     @property
@@ -132,10 +132,11 @@ class RunPage:
         self._on_boundary = on_boundary
         self._limits = limits
         self._dialog = asyncio.Event()
+        self._dismissals: set[asyncio.Task[None]] = set()
         self._other_page = False
         self._crashed = False
         self._asked = asyncio.Event()
-        page.context.on("dialog", self._dismiss)
+        page.context.on("dialog", self._note_dialog)
         page.context.on("page", self._note_page)
         page.on("crash", self._note_crash)
         page.on("close", self._note_crash)
@@ -205,7 +206,8 @@ class RunPage:
         return self._surprise() or Done()
 
     async def _check_page(self, gate: PageGate) -> Done | Fault:
-        landmark = self._find(gate.landmark, None)
+        row = gate.landmark.row
+        landmark = self._find(gate.landmark, row.text if isinstance(row, Constant) else None)
         deadline = self._deadline()
         while not await self._holds(gate, landmark):
             if fault := self._surprise():
@@ -213,7 +215,7 @@ class RunPage:
             if time.monotonic() > deadline or self._is_broken():
                 return await self._wrong_page()
             await asyncio.sleep(_LOOK_AGAIN)
-        return self._surprise() or Done()
+        return await self._early_write() or self._surprise() or Done()
 
     async def _holds(self, gate: PageGate, landmark: Locator) -> bool:
         try:
@@ -248,8 +250,12 @@ class RunPage:
     async def _act(self, command: Fill | Choose | Click) -> Done | Fault:
         element = self._find(command.target, command.row)
         fault = await self._try(command, element)
-        early = (await self._fence.counts()).stopped_writes > 0
-        return (Fault(FaultKind.EARLY_WRITE_STOPPED) if early else None) or self._surprise() or fault or Done()
+        return await self._early_write() or self._surprise() or fault or Done()
+
+    async def _early_write(self) -> Fault | None:
+        """Whether the page tried to write before the save. The fence stopped it; the run stops too."""
+        counts = await self._fence.counts()
+        return Fault(FaultKind.EARLY_WRITE_STOPPED) if counts.stopped_writes else None
 
     async def _try(self, command: Fill | Choose | Click, element: Locator) -> Fault | None:
         try:
@@ -301,11 +307,13 @@ class RunPage:
         except FenceUnavailableError:
             # A fence that was never armed has let nothing out.
             return SaveObserved(Delivery.NOT_SENT, 0)
-        clicked = await self._click_to_save(self._find(command.target, command.row))
-        await self._write_begun(self._limits.write_ms if clicked else 0)
-        verdict = await self._fence.settle(self._limits.answer_ms if self._asked.is_set() else 0)
-        if verdict.delivery is not Delivery.NOT_SENT:
-            await self._let_the_page_react()
+        with Traffic(self._page.context) as traffic:
+            click = asyncio.create_task(self._click_to_save(self._find(command.target, command.row)))
+            await self._write_begun(click)
+            verdict = await self._fence.settle(self._limits.answer_ms if self._asked.is_set() else 0)
+            if verdict.delivery is not Delivery.NOT_SENT:
+                await self._let_the_page_react(click, traffic)
+            click.cancel()
         return SaveObserved(verdict.delivery, verdict.stopped_writes, self._dialog.is_set())
 
     async def _pass_boundary(self) -> bool:
@@ -314,30 +322,41 @@ class RunPage:
 
     async def _click_to_save(self, element: Locator) -> bool:
         try:
-            await element.click(timeout=self._limits.wait_ms, no_wait_after=True)
+            await element.click(timeout=self._limits.wait_ms)
         except Error:
             return False
         return True
 
-    async def _write_begun(self, timeout_ms: int) -> None:
+    async def _write_begun(self, click: asyncio.Task[bool]) -> None:
         """Wait until the write reaches the fence, or a dialog holds it back, or it is too late for it."""
-        waits = {asyncio.create_task(event.wait()) for event in (self._asked, self._dialog)}
-        await asyncio.wait(waits, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+        signs = {asyncio.create_task(event.wait()) for event in (self._asked, self._dialog)}
+        await asyncio.wait({click, *signs}, return_when=asyncio.FIRST_COMPLETED)
+        if click.done() and click.result():
+            await asyncio.wait(signs, timeout=self._limits.write_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+        for sign in signs:
+            sign.cancel()
 
-    async def _let_the_page_react(self) -> None:
-        """Give the page a moment to show a dialog upon the answer: it replies only afterwards."""
+    async def _let_the_page_react(self, click: asyncio.Task[bool], traffic: "Traffic") -> None:
+        """Give the page a moment to show a dialog upon the answer.
+
+        The answer has reached the page, what it sets off has happened, and the page has run what it runs then.
+        """
         with suppress(Error, TimeoutError):
             async with asyncio.timeout(self._limits.react_ms / 1000):
-                await self._page.evaluate("() => new Promise(done => setTimeout(done))")
+                await asyncio.shield(click)
+                while not traffic.is_over:
+                    await traffic.over()
+                    await self._page.wait_for_load_state("domcontentloaded")
+                    await self._page.evaluate("() => new Promise(done => setTimeout(done, 10))")
 
     # What happens to the page by itself
 
-    async def _dismiss(self, dialog: Dialog) -> None:
+    def _note_dialog(self, dialog: Dialog) -> None:
+        # Noted at once, not when a task gets its turn: the command that caused it may end before that.
         self._dialog.set()
-        with suppress(Error):
-            await dialog.dismiss()
+        task = asyncio.create_task(_dismiss(dialog))
+        self._dismissals.add(task)
+        task.add_done_callback(self._dismissals.discard)
 
     def _note_page(self, _page: Page) -> None:
         self._other_page = True
@@ -356,6 +375,54 @@ class RunPage:
 
     def _deadline(self) -> float:
         return time.monotonic() + self._limits.wait_ms / 1000
+
+
+async def _dismiss(dialog: Dialog) -> None:
+    with suppress(Error):
+        await dialog.dismiss()
+
+
+class Traffic:
+    """The requests that a save sets off, as the browser tells of them. This only listens; the fence decides."""
+
+    #: Kinds of request upon whose answer a page acts.
+    KINDS: Final = frozenset({"document", "fetch", "xhr"})
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
+        self._open: set[Request] = set()
+        self._changed = asyncio.Event()
+        self.is_over = False
+
+    async def over(self) -> None:
+        """Wait until a request was made and none is open."""
+        while self._open or not self._changed.is_set():
+            self._changed.clear()
+            await self._changed.wait()
+        self.is_over = True
+
+    def _begun(self, request: Request) -> None:
+        if request.resource_type in self.KINDS:
+            self.is_over = False
+            self._open.add(request)
+
+    def _ended(self, request: Request) -> None:
+        if request in self._open:
+            self._open.discard(request)
+            self._changed.set()
+
+    def __enter__(self) -> Self:
+        """Begin to listen."""
+        self._context.on("request", self._begun)
+        self._context.on("requestfinished", self._ended)
+        self._context.on("requestfailed", self._ended)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop listening."""
+        self._context.remove_listener("request", self._begun)
+        self._context.remove_listener("requestfinished", self._ended)
+        self._context.remove_listener("requestfailed", self._ended)
 
 
 def _choice_fault(lists: Sequence[Sequence[str] | None], label: str) -> FaultKind | None:

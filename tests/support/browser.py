@@ -1,0 +1,281 @@
+"""A small site of our own, a browser that looks at it, and a workflow on it: what the browser tests share."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from attrs import define, field, frozen
+
+from surehand.core.outcome.evidence import CheckLevel
+from surehand.core.workflow.bundle import (
+    Bundle,
+    Constant,
+    FillStep,
+    FromInput,
+    IdentityField,
+    OpenStep,
+    PageGate,
+    ReadBack,
+    ReadField,
+    Rule,
+    SaveStep,
+    Target,
+    TargetKind,
+    WriteRoute,
+)
+from surehand.core.workflow.fence import FenceRules
+from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.shell.engines.base import AppTarget
+from surehand.shell.engines.browser.engine import Tools, start_tools
+from surehand.shell.engines.browser.page import Limits, PageCommand, PageObservation, RunPage, new_context
+
+T = TypeVar("T")
+
+#: Short waits for what never comes.
+SHORT = Limits(wait_ms=900, open_ms=20_000, write_ms=900, answer_ms=10_000, react_ms=3_000, read_ms=2_000)
+
+#: Long waits for what does come, also on a busy machine; only the answer to a save is not waited for that long.
+PATIENT = Limits(wait_ms=20_000, open_ms=20_000, write_ms=20_000, answer_ms=2_500, react_ms=3_000, read_ms=2_000)
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+SAVE_ROUTE = WriteRoute("POST", "/records", FORM_TYPE)
+
+
+def label(name: str) -> Target:
+    """A target by its label."""
+    return Target(TargetKind.LABEL, name)
+
+
+def button(name: str) -> Target:
+    """A button."""
+    return Target(TargetKind.ROLE, name, "button")
+
+
+def heading(name: str) -> Target:
+    """A heading."""
+    return Target(TargetKind.ROLE, name, "heading")
+
+
+def by_test_id(name: str) -> Target:
+    """A target by its test id."""
+    return Target(TargetKind.TEST_ID, name)
+
+
+@define
+class Hold:
+    """A place where the site stops until it is let go: ``reached`` says that a request stands there."""
+
+    reached: threading.Event = field(factory=threading.Event)
+    go: threading.Event = field(factory=threading.Event)
+
+    def stand(self) -> None:
+        """Stop here, for as long as a test can last."""
+        self.reached.set()
+        self.go.wait(60)
+
+
+@define
+class Site:
+    """A site on loopback: pages by path, the records that were posted, and holds by path.
+
+    ``POST /records`` keeps a record and sends the browser to ``/saved``; ``GET /api/records`` lists the records.
+    """
+
+    pages: dict[str, str] = field(factory=dict[str, str])
+    posts: list[str] = field(factory=list[str])
+    records: list[dict[str, object]] = field(factory=list[dict[str, object]])
+    holds: dict[str, Hold] = field(factory=dict[str, Hold])
+    loses_saves: bool = False
+    server: ThreadingHTTPServer = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Begin to serve."""
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+                """Print nothing."""
+
+            def do_GET(self) -> None:
+                """A page, or the records."""
+                path = urlsplit(self.path).path
+                site.stand(path)
+                if path == "/api/records":
+                    self.answer(json.dumps({"items": site.records}), "application/json")
+                else:
+                    self.answer(site.pages.get(path, "<h1>No such page</h1>"), "text/html; charset=utf-8")
+
+            def do_POST(self) -> None:
+                """Keep a record."""
+                path = urlsplit(self.path).path
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                site.posts.append(path)
+                if path == "/records" and not site.loses_saves:
+                    form = {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True).items()}
+                    site.records.append({"id": str(len(site.records) + 1), "patient": "Ada Example", **form})
+                site.stand(f"POST {path}")
+                self.send_response(303)
+                self.send_header("Location", "/saved")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def answer(self, text: str, media_type: str) -> None:
+                """Send a body."""
+                body = text.encode()
+                self.send_response(200)
+                self.send_header("Content-Type", media_type)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    @property
+    def origin(self) -> str:
+        """Where the site is."""
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    @property
+    def target(self) -> AppTarget:
+        """The site as the app of a run."""
+        return AppTarget(origin=self.origin, record_origin=self.origin)
+
+    def stand(self, place: str) -> None:
+        """Stop where a test said so."""
+        if place in self.holds:
+            self.holds[place].stand()
+
+    def hold(self, place: str) -> Hold:
+        """Stop the requests for this path (or ``POST`` and the path) from now on."""
+        return self.holds.setdefault(place, Hold())
+
+    def close(self) -> None:
+        """Let everything go and stop serving."""
+        for hold in self.holds.values():
+            hold.go.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def __enter__(self) -> Self:
+        """Serve for a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop serving."""
+        self.close()
+
+
+NOTE_FORM = """<h1>New note</h1>
+<p>Patient <b data-testid="patient">Ada Example</b>, number <b data-testid="number">SYN-1</b></p>
+<form method="post" action="/records"><label>Note <textarea name="note"></textarea></label><button>Save</button></form>
+"""
+
+_GATE = PageGate("/new", heading("New note"))
+
+#: A workflow on the site: one note, entered and read back.
+NOTE_BUNDLE = Bundle(
+    workflow="add_note",
+    title="Add a note",
+    parameters=(Parameter(name="note", type=ParameterType.TEXT, title="Note", min_length=1),),
+    steps=(
+        OpenStep("open", "/new"),
+        FillStep("enter", _GATE, label("Note"), FromInput("note"), Rule.TEXT),
+    ),
+    identity=(
+        IdentityField(by_test_id("number"), Constant("SYN-1"), Rule.IDENTIFIER, unique=True),
+        IdentityField(by_test_id("patient"), Constant("Ada Example"), Rule.TEXT, unique=False),
+    ),
+    save=SaveStep("save", _GATE, button("Save"), SAVE_ROUTE),
+    read_back=ReadBack(
+        level=CheckLevel.SYSTEM_OF_RECORD,
+        minimum=CheckLevel.SEPARATE_SESSION,
+        path="/api/records",
+        items="items",
+        key="id",
+        identity=(ReadField("patient", Constant("Ada Example"), Rule.TEXT),),
+        written=(ReadField("note", FromInput("note"), Rule.TEXT),),
+        deadline_ms=300,
+        interval_ms=50,
+    ),
+)
+
+
+def note_site() -> Site:
+    """The site that ``NOTE_BUNDLE`` works on."""
+    return Site({"/new": NOTE_FORM, "/saved": "<h1>Saved</h1>"})
+
+
+@frozen
+class Visit:
+    """One page of one run, at a site."""
+
+    lab: "Lab"
+    page: RunPage
+    crossings: list[bool]
+
+    def do(self, command: PageCommand) -> PageObservation:
+        """Perform one command."""
+        return self.lab.run(self.page.perform(command))
+
+
+@define
+class Lab:
+    """A browser and a fence that serve many visits."""
+
+    tools: Tools
+    loop: asyncio.AbstractEventLoop
+    visits: int = 0
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something where the browser lives."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+
+    @contextmanager
+    def visit(self, site: Site, *, limits: Limits = SHORT, allow: bool = True) -> Generator[Visit]:
+        """A fresh page; ``allow`` is the answer of the delivery boundary."""
+        self.visits += 1
+        crossings: list[bool] = []
+
+        async def on_boundary() -> bool:
+            crossings.append(allow)
+            return allow
+
+        fence = self.run(self.tools.fence.open_run(f"visit-{self.visits}", FenceRules((site.origin,))))
+        context = self.run(new_context(self.tools.browser, fence.proxy_url))
+
+        async def page() -> RunPage:
+            return RunPage(await context.new_page(), site.origin, fence, on_boundary, limits)
+
+        try:
+            yield Visit(self, self.run(page()), crossings)
+        finally:
+            self.run(context.close())
+            self.run(fence.close())
+
+
+@contextmanager
+def laboratory(folder: Path) -> Generator[Lab]:
+    """A lab for a block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    tools = asyncio.run_coroutine_threadsafe(start_tools(folder, headed=False), loop).result(60)
+    lab = Lab(tools, loop)
+    try:
+        yield lab
+    finally:
+        lab.run(tools.held.aclose())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
