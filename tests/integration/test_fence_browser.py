@@ -1,0 +1,316 @@
+"""The fence in front of a real Chromium, against a server that logs what reaches it."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from support.fence_rig import Bench, Rig, rig
+from support.origin_server import OriginServer, make_authority, origin_server
+from surehand.core.outcome.evidence import Delivery
+from surehand.core.workflow.bundle import WriteRoute
+from surehand.core.workflow.fence import FenceVerdict
+from surehand.shell.engines.browser.chromium import arguments, find_chromium, may_sandbox
+
+WAIT_MS = 10_000
+
+
+class BrowserBench(Bench):
+    """A loop, a fence, and a Chromium that trusts the fence's key."""
+
+    playwright: Playwright
+    browser: Browser
+
+    async def launch(self) -> None:
+        """Start the browser."""
+        self.playwright = await async_playwright().start()
+        program = find_chromium()
+        self.browser = await self.playwright.chromium.launch(
+            executable_path=program, args=arguments(self.fence.spki), chromium_sandbox=may_sandbox()
+        )
+
+    async def end(self) -> None:
+        """End the browser."""
+        await self.browser.close()
+        await self.playwright.stop()
+
+    @contextlib.asynccontextmanager
+    async def page(self, server: OriginServer, proxy_url: str | None) -> AsyncGenerator[Page]:
+        """A page of the server in a context of its own."""
+        proxy = None if proxy_url is None else {"server": proxy_url}
+        context = await self.browser.new_context(proxy=proxy)  # type: ignore[arg-type]
+        try:
+            page = await context.new_page()
+            await page.goto(f"{server.origin}/page")
+            yield page
+        finally:
+            await context.close()
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserBench]:
+    """The shared browser and fence."""
+    bench = BrowserBench(tmp_path_factory.mktemp("fence"))
+    bench.run(bench.launch())
+    yield bench
+    bench.run(bench.end())
+    bench.close()
+
+
+async def until_stopped(it: Rig, at_least: int = 1) -> None:
+    """Wait until the fence has stopped so many writes."""
+    async with asyncio.timeout(10):
+        while (await it.run.counts()).stopped_writes < at_least:  # noqa: ASYNC110  the fence is another process
+            await asyncio.sleep(0.02)
+
+
+FORM_SCRIPT = """([path, target]) => {
+  const form = document.createElement('form')
+  form.method = 'post'; form.action = path; form.target = target
+  const field = document.createElement('input')
+  field.name = 'note'; field.value = 'x'
+  form.append(field); document.body.append(form); form.submit()
+}"""
+
+Write = Callable[[Page], Awaitable[object]]
+
+
+def script(source: str) -> Write:
+    """A write that a script of the page makes."""
+    return lambda page: page.evaluate(source)
+
+
+def worker(kind: str) -> Write:
+    """A write that a worker makes."""
+    body = "fetch(origin + '/ok', {method: 'POST', body: 'x', mode: 'no-cors'})"
+    code = f"`const origin = '${{location.origin}}'; {body}`"
+    return script(f"() => {{ new {kind}(URL.createObjectURL(new Blob([{code}], {{type: 'text/javascript'}}))) }}")
+
+
+def at_close(source: str) -> Write:
+    """A write that the page makes while it is closed."""
+
+    async def write(page: Page) -> None:
+        await page.evaluate(source)
+        await page.close()
+
+    return write
+
+
+async def form(page: Page) -> None:
+    """A form that the page sends."""
+    await page.evaluate(FORM_SCRIPT, ["/ok", "_self"])
+
+
+async def form_in_popup(page: Page) -> None:
+    """A form whose answer opens a window."""
+    await page.evaluate(FORM_SCRIPT, ["/ok", "_blank"])
+
+
+FETCH = "() => { fetch('/ok', {method: 'POST', body: 'x'}).catch(() => 0) }"
+KEEPALIVE = "() => { fetch('/ok', {method: 'POST', body: 'x', keepalive: true}).catch(() => 0) }"
+BEACON = "() => { navigator.sendBeacon('/ok', 'x') }"
+BEACON_AT_CLOSE = "() => { addEventListener('pagehide', () => navigator.sendBeacon('/ok', 'x')) }"
+FETCH_LATER = "() => { fetchLater('/ok', {method: 'POST', body: 'x'}) }"
+SYNCHRONOUS = "() => { const r = new XMLHttpRequest(); r.open('PUT', '/ok', false); try { r.send('x') } catch {} }"
+SOCKET = """() => {
+  const socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket')
+  socket.onopen = () => socket.send('x')
+}"""
+SOCKET_IN_WORKER = """() => {
+  const address = location.origin.replace('http', 'ws') + '/socket'
+  const code = `const socket = new WebSocket('${address}'); socket.onopen = () => socket.send('x')`
+  new Worker(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})))
+}"""
+POPUP = """() => {
+  const popup = open('about:blank')
+  popup.document.write("<form method=post action='" + location.origin + "/ok'></form>")
+  popup.document.forms[0].submit()
+}"""
+
+WRITES: dict[str, Write] = {
+    "form": form,
+    "form in a new window": form_in_popup,
+    "form in a popup": script(POPUP),
+    "fetch": script(FETCH),
+    "fetch with keepalive": script(KEEPALIVE),
+    "synchronous request": script(SYNCHRONOUS),
+    "beacon": script(BEACON),
+    "beacon while the page is closed": at_close(BEACON_AT_CLOSE),
+    "fetch with keepalive and the page is closed": at_close(KEEPALIVE),
+    "deferred fetch": at_close(FETCH_LATER),
+    "worker": worker("Worker"),
+    "shared worker": worker("SharedWorker"),
+    "WebSocket": script(SOCKET),
+    "WebSocket in a worker": script(SOCKET_IN_WORKER),
+}
+
+
+class TestNoWriteLeavesAClosedFence:
+    """However a page writes, a closed fence stops it and counts it; without the fence the same write arrives."""
+
+    @pytest.mark.parametrize("kind", WRITES)
+    def test_it_is_stopped(self, bench: BrowserBench, kind: str) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                await WRITES[kind](page)
+                await until_stopped(it)
+
+            assert (it.server.writes, it.server.frames) == ([], [])
+
+        bench.run(scenario())
+
+    @pytest.mark.parametrize("kind", WRITES)
+    def test_without_the_fence_it_arrives(self, bench: BrowserBench, kind: str) -> None:
+        async def scenario() -> None:
+            async with origin_server() as server, bench.page(server, None) as page:
+                await WRITES[kind](page)
+
+                await server.until(lambda: bool(server.writes or server.frames))
+
+        bench.run(scenario())
+
+
+class TestOneSaveArrives:
+    """An armed fence sends the page's save once, also where Chromium alone sends it again."""
+
+    @pytest.mark.parametrize(
+        ("path", "delivery", "asks_again"),
+        [
+            ("/see-other", Delivery.SENT_ONCE, False),
+            ("/challenge", Delivery.SENT_ONCE, False),
+            ("/half-body", Delivery.SENT_ONCE, False),
+            ("/timeout", Delivery.SENT_ONCE, True),
+            ("/misdirected", Delivery.SENT_ONCE, True),
+            ("/again307", Delivery.SENT_ONCE, True),
+            ("/again308", Delivery.SENT_ONCE, True),
+            ("/close", Delivery.UNKNOWN, True),
+            ("/reset", Delivery.UNKNOWN, True),
+        ],
+    )
+    def test_once(self, bench: BrowserBench, path: str, delivery: Delivery, *, asks_again: bool) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it:
+                async with bench.page(it.server, it.run.proxy_url) as page:
+                    await it.arm()
+                    await page.evaluate(FORM_SCRIPT, [path, "_self"])
+                    verdict = await it.run.settle(WAIT_MS)
+                    if asks_again:
+                        await until_stopped(it)
+
+                assert [path] == [write.path for write in it.server.writes]
+                assert delivery is verdict.delivery
+                assert (1, 0) == (it.boundary.asked, it.boundary.arrived_before)
+
+        bench.run(scenario())
+
+    @pytest.mark.parametrize("path", ["/timeout", "/misdirected", "/again307", "/again308", "/close", "/reset"])
+    def test_without_the_fence_chromium_sends_it_again(self, bench: BrowserBench, path: str) -> None:
+        async def scenario() -> None:
+            async with origin_server() as server, bench.page(server, None) as page:
+                await page.evaluate(FORM_SCRIPT, [path, "_self"])
+
+                await server.until(lambda: len(server.writes) > 1)
+
+        bench.run(scenario())
+
+    def test_the_page_sees_the_answer(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                await it.arm()
+                async with page.expect_navigation():
+                    await page.evaluate(FORM_SCRIPT, ["/ok", "_self"])
+
+                assert await page.inner_text("h1") == "origin"
+                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=0) == await it.run.settle(WAIT_MS)
+
+        bench.run(scenario())
+
+    def test_an_upload_arrives_byte_for_byte(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            content = os.urandom(2_000_000)
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                await it.arm(WriteRoute("POST", "/ok", "multipart/form-data"))
+                upload = "<form method=post action=/ok enctype=multipart/form-data><input type=file name=f>"
+                await page.set_content(upload)
+                await page.set_input_files("input", {"name": "a.bin", "mimeType": "x/y", "buffer": content})
+                await page.evaluate("document.forms[0].submit()")
+                verdict = await it.run.settle(WAIT_MS)
+                sent = it.server.writes[0].body.partition(b"\r\n\r\n")[2].rpartition(b"\r\n--")[0]
+
+                assert Delivery.SENT_ONCE is verdict.delivery
+                assert hashlib.sha256(content).digest() == hashlib.sha256(sent).digest()
+
+        bench.run(scenario())
+
+
+class TestReadsInTheBrowser:
+    """Reads are as without the fence: streamed, cached, over TLS with verified servers, in a secure context."""
+
+    def test_events_are_streamed(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                first = "new Promise(done => { new EventSource('/events').onmessage = e => done(e.data) })"
+
+                assert await page.evaluate(first) == "one"
+
+        bench.run(scenario())
+
+    def test_over_tls_with_one_save(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with (
+                rig(bench.fence, tls=bench.authority.context) as it,
+                bench.page(it.server, it.run.proxy_url) as page,
+            ):
+                assert await page.evaluate("isSecureContext") is True
+                await it.arm()
+                await page.evaluate(FORM_SCRIPT, ["/timeout", "_self"])
+
+                assert Delivery.SENT_ONCE is (await it.run.settle(WAIT_MS)).delivery
+                assert ["/timeout"] == [write.path for write in it.server.writes]
+
+        bench.run(scenario())
+
+    def test_a_secure_websocket_is_stopped(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with (
+                rig(bench.fence, tls=bench.authority.context) as it,
+                bench.page(it.server, it.run.proxy_url) as page,
+            ):
+                await page.evaluate(SOCKET)
+                await until_stopped(it)
+
+                assert it.server.frames == []
+
+        bench.run(scenario())
+
+    def test_a_server_that_cannot_be_verified_is_not_shown(self, bench: BrowserBench, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence, tls=make_authority(tmp_path).context) as it:
+                with pytest.raises(PlaywrightError):
+                    async with bench.page(it.server, it.run.proxy_url):
+                        pass
+
+                assert it.server.arrivals == []
+
+        bench.run(scenario())
+
+    def test_when_the_fence_is_gone_nothing_goes_around_it(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                before = len(it.server.arrivals)
+                await it.run.close()
+                for kind in ("fetch", "beacon", "form"):
+                    await WRITES[kind](page)
+                with pytest.raises(PlaywrightError):
+                    await page.goto(f"{it.server.origin}/page")
+
+                assert len(it.server.arrivals) == before
+
+        bench.run(scenario())
