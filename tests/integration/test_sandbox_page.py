@@ -126,7 +126,7 @@ class TestThePagesAreWhole:
 
     def test_characters_are_counted_as_the_clinic_counts_them(self, watched: Watched, app: SandboxApp) -> None:
         _open_form(watched)
-        note = "\U0001f6b2" + "x\n" * (MAX_NOTE_LENGTH // 2 - 1) + "y"
+        note = "\U0001f6b2\n" + "x" * (MAX_NOTE_LENGTH - 2)
 
         watched.page.get_by_label("Note", exact=True).fill(note)
         counted = watched.page.get_by_text(f"of {MAX_NOTE_LENGTH}").inner_text()

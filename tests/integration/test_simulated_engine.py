@@ -9,11 +9,31 @@ import pytest
 from attrs import define, evolve
 
 from surehand.core.outcome.decide import claims, decide
-from surehand.core.outcome.evidence import CallRefused, Evidence
+from surehand.core.outcome.evidence import CallRefused, Delivery, Evidence
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, CheckedHow, EngineName, Mode, Proof, project
-from surehand.core.workflow.bundle import ClickStep
+from surehand.core.workflow.bundle import (
+    ChooseStep,
+    ClickStep,
+    FillStep,
+    OpenStep,
+    PageGate,
+    Target,
+    TargetKind,
+)
 from surehand.core.workflow.card import default_card
+from surehand.core.workflow.commands import (
+    CheckPage,
+    Choose,
+    Click,
+    Fault,
+    FaultKind,
+    Fill,
+    Open,
+    ReadTexts,
+    Save,
+    SaveObserved,
+)
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.simulated import NO_APP, SimulatedEngine
 from surehand.shell.sandbox.cases import CASES, Case
@@ -258,14 +278,14 @@ class TestWhatItDoesNot:
             _run("normal", note=note)
             gc.collect()
             before = tracemalloc.get_traced_memory()[0]
-            for _ in range(200):
+            for _ in range(60):
                 _run("normal", note=note)
             gc.collect()
             after = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
 
-        assert after - before < 10 * MAX_NOTE_LENGTH
+        assert after - before < 5 * MAX_NOTE_LENGTH
 
     def test_runs_do_not_see_one_another(self) -> None:
         assert [decide(_run("normal", note="the same")) for _ in range(3)] == [Reason.SAVED_AND_CHECKED] * 3
@@ -304,6 +324,94 @@ class TestTheModelHonorsTheBundle:
         )
 
         assert decide(self._run_with(steps=steps)) is Reason.UNEXPECTED_SCREEN
+
+
+class TestTheModelIsFenced:
+    """In the model, as behind the fence, only the armed route saves, and only through the boundary."""
+
+    def _at(self, steps: int) -> SandboxModel:
+        """A model after this many of the workflow's steps."""
+        bundle = sandbox_bundle()
+        model = SandboxModel(bundle, CASES["normal"])
+        for step in bundle.steps[:steps]:
+            text = "normal" if step.id == "choose_scenario" else "a text"
+            match step:
+                case OpenStep(path=path):
+                    model.perform(Open(path))
+                case FillStep(target=target):
+                    model.perform(Fill(target, None, text))
+                case ChooseStep(target=target):
+                    model.perform(Choose(target, None, text))
+                case ClickStep(target=target):
+                    model.perform(Click(target, TARGET.record_number if target.row else None))
+        return model
+
+    def _save(self, model: SandboxModel, target: Target, boundary: RecordingBoundary) -> SaveObserved:
+        return model.save(Save(target, None, sandbox_bundle().save.route), boundary.cross)
+
+    def test_the_armed_route_saves_through_the_boundary(self) -> None:
+        model, boundary = self._at(7), RecordingBoundary()
+
+        assert self._save(model, sandbox_bundle().save.target, boundary) == SaveObserved(Delivery.SENT_ONCE, 0)
+        assert boundary.crossings == 1
+        assert [note.note for note in model.clinic.notes(CASES["normal"], TARGET)][1:] == ["a text"]
+
+    def test_a_click_with_the_fence_closed_saves_nothing(self) -> None:
+        model = self._at(7)
+
+        assert model.perform(Click(sandbox_bundle().save.target, None)) == Fault(FaultKind.EARLY_WRITE_STOPPED)
+        assert len(model.clinic.notes(CASES["normal"], TARGET)) == 1
+
+    @pytest.mark.parametrize(
+        ("steps", "target"),
+        [
+            (3, Target(TargetKind.ROLE, "Sign in", "button")),
+            (7, Target(TargetKind.ROLE, "Cancel", "link")),
+            (7, Target(TargetKind.ROLE, "Not there", "button")),
+            (7, Target(TargetKind.TEST_ID, "patient-name")),
+        ],
+    )
+    def test_what_does_not_save_is_not_sent_and_crosses_nothing(self, steps: int, target: Target) -> None:
+        boundary = RecordingBoundary()
+
+        observed = self._save(self._at(steps), target, boundary)
+
+        assert observed == SaveObserved(Delivery.NOT_SENT, 0)
+        assert boundary.crossings == 0
+
+    @pytest.mark.parametrize(
+        ("command", "fault"),
+        [
+            (Choose(Target(TargetKind.LABEL, "Urgency"), None, "Whenever"), FaultKind.OPTION_MISSING),
+            (Click(Target(TargetKind.ROLE, "Not there", "link"), None), FaultKind.TARGET_MISSING),
+            (ReadTexts((Target(TargetKind.TEST_ID, "not-there"),), (None,)), FaultKind.TARGET_MISSING),
+            (
+                CheckPage(PageGate("/referrals", Target(TargetKind.ROLE, "Referrals", "heading"))),
+                FaultKind.PAGE_UNEXPECTED,
+            ),
+            (
+                CheckPage(PageGate("/referrals/*/notes/new", Target(TargetKind.ROLE, "Other", "heading"))),
+                FaultKind.PAGE_UNEXPECTED,
+            ),
+        ],
+    )
+    def test_what_cannot_be_done_is_a_fault(
+        self, command: Choose | Click | ReadTexts | CheckPage, fault: FaultKind
+    ) -> None:
+        assert self._at(6).perform(command) == Fault(fault)
+
+    def test_without_a_user_name_the_sign_in_page_stays(self) -> None:
+        model = self._at(1)
+        model.perform(Click(Target(TargetKind.ROLE, "Sign in", "button"), None))
+
+        gate = sandbox_bundle().save.page
+        assert model.perform(CheckPage(gate)) == Fault(FaultKind.SIGN_IN_SHOWN)
+
+    def test_a_path_that_the_clinic_does_not_have_is_no_page_of_it(self) -> None:
+        model = self._at(4)
+        model.perform(Open("/referrals/r-999"))
+
+        assert model.page.elements[0].text == "Not found"
 
 
 class TestTheBundleFitsTheClinic:

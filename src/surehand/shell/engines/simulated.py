@@ -103,7 +103,7 @@ class _Performer:
                 return self.model.perform(command)
             case Finish():
                 raise AssertionError("nothing follows the end of a run")
-            case _:
+            case _:  # pragma: no cover
                 assert_never(command)
 
     def _cross(self) -> bool:

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from surehand.shell.sandbox import pages
 from surehand.shell.sandbox.address import SCENARIO_HEADER
 from surehand.shell.sandbox.cases import CASES, Case
-from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, Clinic, Referral, SaveAnswer, Visit
+from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, MAX_NOTES, Clinic, Referral, SaveAnswer, Visit
 
 #: The longest that a hanging request is held, in seconds.
 HANG_SECONDS: Final = 60.0
@@ -40,6 +40,9 @@ _MAX_COUNTED: Final = 1_000
 _MAX_BODY: Final = 64 * 1024
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS: Final = frozenset({"127.0.0.1", "localhost"})
+_REFUSED_NOTE: Final = (
+    f"The note was not saved. A note has 1 to {MAX_NOTE_LENGTH} characters, and a referral at most {MAX_NOTES} notes."
+)
 _PAGE_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -140,8 +143,7 @@ class ClinicApp:
         note, urgency = form.get("note", "").replace("\r\n", "\n"), form.get("urgency", "")
         answer = self._clinic.save(visit, row, note=note, urgency=urgency, created=_now())
         if answer is SaveAnswer.REFUSED:
-            problem = f"The note was not saved. A note has 1 to {MAX_NOTE_LENGTH} characters."
-            return _html(pages.note_form(visit, row, note=note, urgency=urgency, problem=problem), 422)
+            return _html(pages.note_form(visit, row, note=note, urgency=urgency, problem=_REFUSED_NOTE), 422)
         if answer is SaveAnswer.NOTHING:
             return await self._hang(request)
         return _see(f"/referrals/{row.id}?note=saved")

@@ -29,6 +29,7 @@ class OnSave(Enum):
 
     STORE = "store"
     PRETEND = "pretend"
+    #: The record system of the scenario stays silent about the referral until the next sign-in to it.
     STORE_AND_HANG = "store_and_hang"
 
 
@@ -70,7 +71,7 @@ _ROWS = (
     Case(
         name="duplicate_record",
         summary="Two referrals bear the same record number.",
-        behavior="The work list holds a second row with the same record number and name and another date of birth.",
+        behavior="A second row of the work list has the same record number and name, and another date of birth.",
         reason=Reason.RECORD_NOT_CONFIRMED,
         listing=Listing.TWO_ROWS,
     ),
@@ -84,8 +85,7 @@ _ROWS = (
     Case(
         name="timeout_after_save",
         summary="The app accepts the note and then stops answering.",
-        behavior="The note is stored, the answer never comes, and the record system is silent about this referral "
-        "until the next sign-in to this scenario.",
+        behavior="The note is stored, the answer never comes, and the record system falls silent about this referral.",
         reason=Reason.SAVE_NOT_CONFIRMED,
         on_save=OnSave.STORE_AND_HANG,
     ),

@@ -165,7 +165,7 @@ class Clinic:
                 return _ONE_ROW
             case Listing.TWO_ROWS:
                 return _TWO_ROWS
-            case _:
+            case _:  # pragma: no cover
                 assert_never(case.listing)
 
     def referral(self, case: Case, referral_id: str) -> Referral | None:
@@ -205,7 +205,7 @@ class Clinic:
             case OnSave.STORE_AND_HANG:
                 self._silent.add((case.name, referral.id))
                 return SaveAnswer.NOTHING
-            case _:
+            case _:  # pragma: no cover
                 assert_never(case.on_save)
 
     def _kept(self, case: Case, referral: Referral) -> list[Note]:

@@ -127,7 +127,7 @@ class SandboxModel:
                 return self._on(target, row, self._click)
             case ReadRecords():
                 return self._records()
-            case _:
+            case _:  # pragma: no cover
                 assert_never(command)
 
     def save(self, command: Save, cross: Callable[[], bool]) -> SaveObserved:
@@ -195,7 +195,7 @@ class SandboxModel:
                     return Fault(FaultKind.EARLY_WRITE_STOPPED)
                 send.handle()
                 return Done()
-            case _:
+            case _:  # pragma: no cover
                 assert_never(found.act)
 
     def _records(self) -> Observation:
