@@ -148,15 +148,15 @@ class TestRules:
         assert entered_on_save_page(bundle) == (*entered_on_save_page(BUNDLE)[1:], again)
 
 
-def _texts(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401 - JSON
+def _texts(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """The paths of every text of a JSON value."""
     if isinstance(value, str):
         return [path]
-    parts: list[tuple[str | int, Any]] = []
+    parts: list[tuple[str | int, object]] = []
     if isinstance(value, dict):
-        parts = list(cast("dict[str | int, Any]", value).items())
+        parts = list(cast("dict[str | int, object]", value).items())
     elif isinstance(value, list):
-        parts = list(enumerate(cast("list[Any]", value)))
+        parts = list(enumerate(cast("list[object]", value)))
     return [found for name, part in parts for found in _texts(part, (*path, name))]
 
 
