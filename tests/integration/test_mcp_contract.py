@@ -1,11 +1,12 @@
 """What the tools declare and what they answer, checked as a strict client would."""
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from support.mcp_clients import (
     MODERN_META,
@@ -23,6 +24,8 @@ from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import Mode, RunResult
 from surehand.core.schema import json_schema
 from surehand.shell.mcp.tools import MAX_CARDS_PER_PAGE
+
+jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
 
 #: The most bytes that the list of tools takes on the wire, line end included.
 MAX_LISTING_BYTES = 6 * 1024
@@ -43,28 +46,27 @@ def client(request: pytest.FixtureRequest) -> Iterator[RawClient]:
 
 def tools_of(listing: Json) -> dict[str, Json]:
     """The declared tools by name, in their order."""
-    tools = listing["tools"]
-    assert isinstance(tools, list)
-    return {tool["name"]: tool for tool in tools}
+    return {tool["name"]: tool for tool in listing["tools"]}
 
 
-def output_validator(client: RawClient, tool: str) -> Draft202012Validator:
+def output_validator(client: RawClient, tool: str) -> Any:  # noqa: ANN401 - see jsonschema
     """A strict check of a tool's answers, from what the server itself declares."""
     schema = tools_of(result_of_answer(client.request("tools/list")))[tool]["outputSchema"]
-    assert isinstance(schema, dict)
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
-def texts_in(value: object) -> Iterator[object]:
-    """Every object inside a JSON value."""
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from texts_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from texts_in(inner)
+def types_in(value: object) -> list[object]:
+    """Every ``type`` that stands anywhere in a JSON value."""
+    found: list[object] = []
+
+    def note(members: Json) -> Json:
+        if "type" in members:
+            found.append(members["type"])
+        return members
+
+    json.loads(json.dumps(value), object_hook=note)
+    return found
 
 
 class TestTheToolsAreFewAndTheirTextsShort:
@@ -77,11 +79,9 @@ class TestTheToolsAreFewAndTheirTextsShort:
 
     def test_every_tool_declares_all_that_a_client_may_ask(self, client: RawClient) -> None:
         for tool in tools_of(result_of_answer(client.request("tools/list"))).values():
-            annotations = tool["annotations"]
+            annotations: dict[str, bool] = tool["annotations"]
             output = tool["outputSchema"]
 
-            assert isinstance(annotations, dict)
-            assert isinstance(output, dict)
             assert tool["title"]
             assert tool["description"]
             assert {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} == set(annotations)
@@ -92,7 +92,7 @@ class TestTheToolsAreFewAndTheirTextsShort:
     def test_no_schema_has_a_union_with_null(self, client: RawClient) -> None:
         listing = result_of_answer(client.request("tools/list"))
 
-        assert not [found for found in texts_in(listing) if isinstance(found.get("type"), list)]  # type: ignore[attr-defined]
+        assert {str} == {type(each) for each in types_in(listing)}
         assert '"null"' not in json.dumps(listing)
 
     def test_the_list_of_tools_is_at_most_6_kb(self, client: RawClient) -> None:
@@ -109,7 +109,6 @@ class TestTheToolsAreFewAndTheirTextsShort:
 
     def test_the_workflow_is_no_enumeration_so_that_an_unknown_one_gets_a_result(self, client: RawClient) -> None:
         schema = tools_of(result_of_answer(client.request("tools/list")))["run_workflow"]["inputSchema"]
-        assert isinstance(schema, dict)
 
         assert "enum" not in schema["properties"]["workflow"]
 
@@ -118,10 +117,15 @@ class TestEveryAnswerIsTheContract:
     """Every outcome and refusal satisfies the declared output schema, as text and as structured content."""
 
     def test_every_reason_through_both_tools_satisfies_the_schemas(self, client: RawClient) -> None:
-        full = Draft202012Validator(json_schema(RunResult))
+        full = jsonschema.Draft202012Validator(json_schema(RunResult))
         validators = {name: output_validator(client, name) for name in ("run_workflow", "get_run")}
         for reason in Reason:
-            asked = {"workflow": f"reason_{reason.value}", "inputs": {}, "request_id": reason.value, "wait_seconds": 0}
+            asked: Json = {
+                "workflow": f"reason_{reason.value}",
+                "inputs": {},
+                "request_id": reason.value,
+                "wait_seconds": 0,
+            }
             ran = structured(client.call("run_workflow", asked))
             got = structured(client.call("get_run", {"run_id": ran["run_id"], "wait_seconds": 0}))
 
@@ -138,7 +142,7 @@ class TestEveryAnswerIsTheContract:
         [{"outcome": "saved"}, {"extra": 1}, {"safe_to_retry": "true"}, {"record_changed": None}, {"replayed": 1}],
     )
     def test_the_declared_schema_refuses_a_spoiled_answer(self, client: RawClient, tool: str, spoiled: Json) -> None:
-        asked = {"workflow": "w", "inputs": {}, "request_id": "to-be-spoiled"}
+        asked: Json = {"workflow": "w", "inputs": {}, "request_id": "to-be-spoiled"}
         answer = structured(client.call("run_workflow", asked))
         validator = output_validator(client, tool)
 
@@ -147,7 +151,7 @@ class TestEveryAnswerIsTheContract:
         assert not validator.is_valid({name: value for name, value in answer.items() if name != "outcome"})
 
     def test_a_repeat_of_the_request_is_told_as_replayed(self, client: RawClient) -> None:
-        asked = {"workflow": "w", "inputs": {}, "request_id": "twice"}
+        asked: Json = {"workflow": "w", "inputs": {}, "request_id": "twice"}
         first = structured(client.call("run_workflow", asked))
         second = structured(client.call("run_workflow", asked))
 
@@ -173,8 +177,7 @@ class TestAnswersAreBounded:
             result = client.call("list_workflows", arguments)
             page = structured(result)
             validator.validate(page)
-            workflows = page["workflows"]
-            assert isinstance(workflows, list)
+            workflows: list[Json] = page["workflows"]
             assert len(workflows) <= MAX_CARDS_PER_PAGE
             assert len(json.dumps(result)) <= MAX_PAGE_ON_THE_WIRE
             names += [card["name"] for card in workflows]
@@ -231,13 +234,12 @@ class TestBadArgumentsStartNothing:
     ) -> None:
         result = client.call(tool, arguments)
 
-        content = result["content"]
-        assert isinstance(content, list)
+        text = result["content"][0]["text"]
         assert result["isError"] is True
         assert "structuredContent" not in result
-        assert "Nothing ran" in content[0]["text"]
-        assert named in content[0]["text"]
-        assert "canary" not in content[0]["text"]
+        assert "Nothing ran" in text
+        assert named in text
+        assert "canary" not in text
 
     @pytest.mark.parametrize("wait", [60.0, 0, 600])
     def test_an_integer_is_what_json_schema_calls_one(self, client: RawClient, wait: float) -> None:
@@ -246,7 +248,8 @@ class TestBadArgumentsStartNothing:
         assert structured(result)["outcome"] == "done"
 
     def test_arguments_that_are_no_object_are_a_protocol_error(self, client: RawClient) -> None:
-        for arguments in ("{}", [], 7):
+        shapes: tuple[Any, ...] = ("{}", [], 7)
+        for arguments in shapes:
             answer = client.request("tools/call", {"name": "run_workflow", "arguments": arguments})
 
             assert "error" in answer

@@ -1,10 +1,14 @@
 """The check of a tool's arguments and the schema that clients see agree on every value."""
 
+import importlib
+from typing import Any
+
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from surehand.shell.mcp.tools import TABLE, UNDECLARED_ARGUMENT, Tool, bad_argument, input_schema, misfit
+
+jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
 
 SCALARS = (
     st.none()
@@ -43,7 +47,9 @@ class TestTheSchemaIsTheCheck:
         ends_with_line_end = any(isinstance(value, str) and value.endswith("\n") for value in arguments.values())
 
         if not ends_with_line_end:
-            assert Draft202012Validator(input_schema(tool)).is_valid(arguments) is (misfit(tool, arguments) is None)
+            valid = jsonschema.Draft202012Validator(input_schema(tool)).is_valid(arguments)
+
+            assert valid is (misfit(tool, arguments) is None)
 
     def test_a_legal_call_fits(self) -> None:
         assert misfit(RUN, LEGAL) is None

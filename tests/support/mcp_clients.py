@@ -10,18 +10,18 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 #: Seconds after which a test gives up on a server that does not answer.
 PATIENCE: Final = 30.0
 
 TESTS: Final = Path(__file__).resolve().parent.parent
 
-Json = dict[str, object]
+Json = dict[str, Any]
 
 INITIALIZE: Final[Json] = {
     "protocolVersion": "2025-06-18",
@@ -103,7 +103,7 @@ class RawClient:
         self.send(message if params is None else {**message, "params": params})
         return self._next_id
 
-    def begin_call(self, tool: str, arguments: Json, **meta: object) -> int:
+    def begin_call(self, tool: str, arguments: Json, **meta: str) -> int:
         """Send a tool call; its id."""
         params: Json = {"name": tool, "arguments": arguments}
         return self.begin("tools/call", {**params, "_meta": meta} if meta else params)
@@ -131,10 +131,13 @@ class RawClient:
             if "method" not in message and message.get("id") == request_id:
                 self._aside.remove(message)
                 return message
-        while (message := self.next(patience)) is not None:
-            if "method" not in message and message.get("id") == request_id:
-                return message
-            self._aside.append(message)
+        while True:
+            following = self.next(patience)
+            if following is None:
+                break
+            if "method" not in following and following.get("id") == request_id:
+                return following
+            self._aside.append(following)
         raise AssertionError("the output ended before the answer")
 
     def aside(self) -> list[Json]:
@@ -188,30 +191,28 @@ class RawClient:
 
 def parse_line(line: bytes) -> Json:
     """One line as a JSON object in ASCII; anything else breaks the stream."""
-    parsed = json.loads(line.decode("ascii"))
-    assert isinstance(parsed, dict), "a line of the server is not an object"
-    return parsed
+    parsed: Any = json.loads(line.decode("ascii"))
+    assert line.startswith(b"{"), "a line of the server is not an object"
+    message: Json = parsed
+    return message
 
 
 def result_of_answer(answer: Json) -> Json:
     """The ``result`` member of an answer."""
-    result = answer.get("result")
-    assert isinstance(result, dict), f"no result: {answer}"
+    assert "result" in answer, f"no result: {answer}"
+    result: Json = answer["result"]
     return result
 
 
 def structured(result: Json) -> Json:
     """The contract of a tool result, which must stand in both places."""
-    content = result["structuredContent"]
-    texts = result["content"]
-    assert isinstance(content, dict)
-    assert isinstance(texts, list)
-    assert json.loads(texts[0]["text"]) == content
+    content: Json = result["structuredContent"]
+    assert json.loads(result["content"][0]["text"]) == content
     return content
 
 
 @contextmanager
-def session(*arguments: str, python: str = sys.executable, events: Path | None = None) -> Iterator[RawClient]:
+def session(*arguments: str, python: str = sys.executable, events: Path | None = None) -> Generator[RawClient]:
     """A raw client of the server over the fake service, after the handshake."""
     with RawClient(fake_server(*arguments, python=python), environment(events)) as client:
         client.handshake()

@@ -189,6 +189,8 @@ class Desk:
         if not ticket.started_here:
             return await self._park(service, ticket.run_id, wait)
         self._own_runs[ticket.run_id] = service
+        if self._ending:
+            self._readers.submit(service.cancel, ticket.run_id)
         try:
             return await self._park(service, ticket.run_id, wait)
         finally:
@@ -196,6 +198,8 @@ class Desk:
 
     async def _park(self, service: ServicePort, run_id: str, wait: "_Wait") -> RunResult | None:
         """Wait until the run is final, or as long as the call may; ``None`` when the run goes on."""
+        if wait.is_over() or (self._ending and run_id not in self._own_runs):
+            return None
         waiting: _Waiting = asyncio.get_running_loop().create_future()
         if run_id not in self._parked:
             self._parked[run_id] = set()
@@ -252,6 +256,10 @@ class _Wait:
         self._progress = progress
         self._clock = asyncio.get_running_loop().time
         self._arrived = self._clock()
+
+    def is_over(self) -> bool:
+        """Whether the call may wait no longer."""
+        return self._clock() - self._arrived >= self._seconds
 
     async def until(self, waiting: _Waiting) -> RunResult | None:
         """Wait for the future and report progress; ``None`` when the time is over first."""
