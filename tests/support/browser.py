@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import secrets
 import threading
-from collections.abc import Coroutine, Generator
+import time
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 from attrs import define, field, frozen
 
 from surehand.core.outcome.evidence import CheckLevel
+from surehand.core.request.gate import Start
+from surehand.core.request.record import Phase, RunRecord
 from surehand.core.workflow.bundle import (
     Bundle,
     Constant,
@@ -31,9 +35,11 @@ from surehand.core.workflow.bundle import (
 )
 from surehand.core.workflow.fence import FenceRules
 from surehand.core.workflow.params import Parameter, ParameterType
-from surehand.shell.engines.base import AppTarget
+from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import Tools, start_tools
 from surehand.shell.engines.browser.page import Limits, PageCommand, PageObservation, RunPage, new_context
+from surehand.shell.identity import new_run_id
+from surehand.shell.store.base import RunStore
 
 T = TypeVar("T")
 
@@ -279,3 +285,85 @@ def laboratory(folder: Path) -> Generator[Lab]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def reserved(store: RunStore, owner: str) -> RunRecord:
+    """A reserved run of this owner."""
+    draft = RunRecord(
+        run_id=new_run_id(),
+        request_key=secrets.token_hex(32),
+        attempt=0,
+        workflow="add_note",
+        fingerprint=secrets.token_hex(32),
+        owner=owner,
+        journaled=True,
+        phase=Phase.RESERVED,
+        created_at=int(time.time()),
+    )
+    decision = store.reserve(draft)
+    assert isinstance(decision, Start)
+    return decision.record
+
+
+def note_job(run_id: str, site: Site, note: str, *, time_limit_ms: int = 120_000) -> Job:
+    """One run of ``NOTE_BUNDLE`` at the site."""
+    return Job(
+        run_id=run_id, bundle=NOTE_BUNDLE, inputs={"note": note}, target=site.target, time_limit_ms=time_limit_ms
+    )
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether something in another process comes to hold within the time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@frozen
+class ProcessName:
+    """One process: its number and when it started, so that a number that is used again is not taken for it."""
+
+    number: int
+    started: str
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs (a dead one that nobody has waited for does not)."""
+        stat = _stat(self.number)
+        return stat is not None and stat[19] == self.started and stat[0] != "Z"
+
+    @property
+    def command(self) -> str:
+        """Its command line."""
+        try:
+            return Path(f"/proc/{self.number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            return ""
+
+
+def family(number: int) -> tuple[ProcessName, ...]:
+    """All processes below this one."""
+    parents: dict[int, list[ProcessName]] = {}
+    for entry in Path("/proc").iterdir():
+        stat = _stat(int(entry.name)) if entry.name.isdecimal() else None
+        if stat is not None:
+            parents.setdefault(int(stat[1]), []).append(ProcessName(int(entry.name), stat[19]))
+    found: list[ProcessName] = []
+    waiting = [number]
+    while waiting:
+        below = parents.get(waiting.pop(), [])
+        found += below
+        waiting += [process.number for process in below]
+    return tuple(found)
+
+
+def _stat(number: int) -> list[str] | None:
+    """The fields of a process after its name, beginning with its state."""
+    try:
+        text = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
