@@ -70,10 +70,10 @@ from surehand.core.outcome.proof import (
     call_wrote_nothing,
     circumstances_allow_done,
     contradicts_itself,
+    heard_in_circumstances,
+    heard_in_report,
     proves_unwritten,
     report_proves_saved,
-    testimony_of_circumstances,
-    testimony_of_report,
 )
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import Answer, CallFacts, CheckedHow, EngineName, Mode, RunResult, answer_of, render
@@ -275,7 +275,7 @@ def _proven(evidence: Evidence) -> Claim:
     """The claims of the second invariant that the evidence proves, and those that it does not judge."""
     others = Claim.SAVED | Claim.RECORD_CHANGED
     if isinstance(evidence, RunObserved):
-        said = testimony_of_report(evidence.report) | testimony_of_circumstances(_around(evidence))
+        said = heard_in_report(evidence.report) | heard_in_circumstances(_around(evidence))
         this_call = unwritten = proves_unwritten(said)
         retry = allows_retry(said)
     else:
@@ -355,12 +355,12 @@ def _join(plane: bytearray, into: slice, out_of: slice) -> None:
 
 def _contradicted(reports: Sequence[AnyReport]) -> bytes:
     """For each run whether its evidence contradicts itself."""
-    around = [testimony_of_circumstances(each) for each in CIRCUMSTANCES]
+    around = [heard_in_circumstances(each) for each in CIRCUMSTANCES]
     rows: dict[Testimony, bytes] = {}
-    for said in map(testimony_of_report, reports):
+    for said in map(heard_in_report, reports):
         if said not in rows:
             rows[said] = bytes(contradicts_itself(said | other) for other in around)
-    return b"".join(rows[testimony_of_report(report)] for report in reports)
+    return b"".join(rows[heard_in_report(report)] for report in reports)
 
 
 def _closed(judged: _Judged) -> Finding:

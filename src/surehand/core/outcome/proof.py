@@ -111,7 +111,7 @@ _AFTER_A_SAVE = frozenset(
 _NOT_TO_BE_RETRIED = frozenset({Refusal.RUNS_DISABLED, Refusal.REQUEST_ID_CONFLICT, Refusal.RETRY_LIMIT})
 
 
-def testimony_of_report(report: AnyReport) -> Testimony:
+def heard_in_report(report: AnyReport) -> Testimony:
     """What a report says."""
     if isinstance(report, ReportMissing):
         return Testimony.NONE
@@ -121,7 +121,7 @@ def testimony_of_report(report: AnyReport) -> Testimony:
     return Testimony.TRACES | said | (Testimony.WRITTEN if report.success else Testimony.NONE)
 
 
-def testimony_of_circumstances(around: Circumstances) -> Testimony:
+def heard_in_circumstances(around: Circumstances) -> Testimony:
     """What process, pause and approval say."""
     said = _PROCESSES[around.process] | _APPROVALS[around.approval]
     if isinstance(around.pause, NoPause):

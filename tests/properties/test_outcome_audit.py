@@ -1,0 +1,234 @@
+"""The audit over the whole domain of evidence, and proof that it catches a judge that claims too much."""
+
+from collections.abc import Iterable
+from math import prod
+
+import pytest
+from attrs import evolve
+
+from support.outcome_strategies import (
+    FALSE_JUDGES,
+    Judge,
+    ignores_a_failed_lookup,
+    prefers_no_fence,
+    stopped,
+    trusts_the_exit_code,
+    verified,
+)
+from surehand.core.outcome.audit import EXAMPLES, AuditReport, audit, check_claims, claims_in
+from surehand.core.outcome.decide import decide
+from surehand.core.outcome.domain import (
+    CALLS,
+    CIRCUMSTANCES,
+    PAUSES,
+    REPORTS,
+    order,
+    run_at,
+    size,
+    weaker_calls,
+    weaker_circumstances,
+    weaker_reports,
+)
+from surehand.core.outcome.evidence import (
+    AnyReport,
+    Approval,
+    CheckLevel,
+    Delivery,
+    EarlierAttempts,
+    Evidence,
+    ExecutionOutcome,
+    PauseCategory,
+    Phase,
+    ProcessFact,
+    Refusal,
+    Report,
+    TransactionOutcome,
+)
+from surehand.core.outcome.proof import contradicts_itself, heard_in_circumstances, heard_in_report
+from surehand.core.outcome.reasons import Reason
+from surehand.core.outcome.result import answer_of
+
+_EXECUTIONS = {ExecutionOutcome.VERIFIED, ExecutionOutcome.HALTED, ExecutionOutcome.ROLLED_BACK}
+_MINIMA = {CheckLevel.SAME_PAGE, CheckLevel.REOPENED}
+
+#: Few enough reports for many audits, and closed under taking facts away.
+FEW_REPORTS = tuple(
+    report
+    for report in REPORTS
+    if not isinstance(report, Report)
+    or (
+        report.execution in _EXECUTIONS
+        and report.success is (report.execution is ExecutionOutcome.VERIFIED)
+        and report.check <= CheckLevel.SAME_PAGE
+        and report.minimum in _MINIMA
+    )
+)
+
+
+@pytest.fixture(scope="session")
+def whole() -> AuditReport:
+    """The audit of the whole domain, made once."""
+    return audit()
+
+
+def _violated(report: AuditReport) -> frozenset[int]:
+    return frozenset(finding.number for finding in report.findings if finding.violations)
+
+
+class TestTheDomain:
+    """Nothing is sampled and nothing left out."""
+
+    def test_the_domain_is_the_product_of_everything_that_can_be_known(self, whole: AuditReport) -> None:
+        kinds: tuple[Iterable[object], ...] = (
+            TransactionOutcome,
+            ExecutionOutcome,
+            (True, False),
+            Delivery,
+            CheckLevel,
+            CheckLevel,
+        )
+        reports = 2 + prod(len(list(kind)) for kind in kinds)
+        runs = len(ProcessFact) * reports * (3 + len(PauseCategory)) * len(Approval)
+        calls = len(Refusal) * len(EarlierAttempts) + len(Phase) * 2 + 1
+
+        assert runs + calls == whole.domain_size == size()
+
+    def test_no_value_of_the_domain_stands_in_it_twice(self) -> None:
+        for items in (REPORTS, CIRCUMSTANCES, CALLS, PAUSES):
+            assert len(items) == len(set(items))
+
+    def test_every_case_is_counted_under_exactly_one_reason(self, whole: AuditReport) -> None:
+        assert whole.domain_size == sum(row.cases for row in whole.rows)
+        assert list(Reason) == [row.reason for row in whole.rows]
+
+    def test_a_place_of_the_product_gives_back_its_run(self) -> None:
+        seen = {run_at(REPORTS[:3], index) for index in range(3 * len(CIRCUMSTANCES))}
+
+        assert 3 * len(CIRCUMSTANCES) == len(seen)
+
+    def test_progress_is_told_up_to_the_last_value(self) -> None:
+        told: list[int] = []
+        few = REPORTS[:2]
+        audit(reports=few, progress=told.append)
+
+        assert size(few) == told[-1]
+        assert sorted(told) == told
+
+
+class TestTheInvariants:
+    """What must hold for every evidence there is."""
+
+    @pytest.mark.parametrize("number", [1, 2, 3, 4])
+    def test_invariant_holds_over_the_whole_domain(self, whole: AuditReport, number: int) -> None:
+        finding = whole.findings[number - 1]
+
+        assert (number, 0, ()) == (finding.number, finding.violations, finding.examples)
+
+    def test_invariants_1_and_2_and_3_are_checked_on_every_value(self, whole: AuditReport) -> None:
+        assert all(finding.cases >= whole.domain_size for finding in whole.findings[:3])
+
+    def test_no_violation_means_none_in_sum(self, whole: AuditReport) -> None:
+        assert whole.violations == 0
+
+
+class TestTheAuditCatches:
+    """An audit that nothing fails proves nothing."""
+
+    def test_the_true_judge_passes_the_smaller_audit(self) -> None:
+        assert frozenset() == _violated(audit(decide, FEW_REPORTS))
+
+    @pytest.mark.parametrize("judge", FALSE_JUDGES, ids=lambda judge: judge.__name__)
+    def test_a_false_judge(self, judge: Judge) -> None:
+        report = audit(judge, FEW_REPORTS)
+
+        assert FALSE_JUDGES[judge] == _violated(report)
+        assert report.violations > 0
+
+    def test_a_finding_shows_a_few_examples_in_closed_codes(self) -> None:
+        finding = audit(trusts_the_exit_code, FEW_REPORTS).findings[0]
+
+        assert EXAMPLES == len(finding.examples) < finding.violations
+        assert (
+            "exited_cleanly; report missing; no pause; approval not_asked -> saved_and_checked" == finding.examples[0]
+        )
+
+
+class TestLessEvidence:
+    """Taking facts away puts none in their place."""
+
+    def test_what_lies_beneath_is_what_any_number_of_losses_leads_to(self) -> None:
+        reports = order(FEW_REPORTS, weaker_reports)
+        for place, beneath in enumerate(reports.beneath):
+            through = {further for less in reports.below[place] for further in (less, *reports.beneath[less])}
+            assert through == beneath
+
+    def test_nothing_lies_beneath_itself(self) -> None:
+        for made in (
+            order(FEW_REPORTS, weaker_reports),
+            order(CIRCUMSTANCES, weaker_circumstances),
+            order(CALLS, weaker_calls),
+        ):
+            assert not any(place in beneath for place, beneath in enumerate(made.beneath))
+
+    def test_upwards_puts_each_place_after_those_beneath_it(self) -> None:
+        made = order(FEW_REPORTS, weaker_reports)
+        rank = {place: number for number, place in enumerate(made.upwards)}
+
+        assert all(rank[less] < rank[place] for place, beneath in enumerate(made.beneath) for less in beneath)
+
+    def test_a_lost_measurement_is_less_than_none_that_was_made(self) -> None:
+        measured = next(report for report in REPORTS if isinstance(report, Report))
+        unmeasured = evolve(measured, delivery=Delivery.NOT_MEASURED)
+
+        assert evolve(measured, delivery=Delivery.UNKNOWN) in weaker_reports(unmeasured)
+        assert unmeasured not in weaker_reports(evolve(measured, delivery=Delivery.UNKNOWN))
+
+    def test_the_comparison_of_whole_rows_agrees_with_one_of_pairs(self) -> None:
+        """The audit joins whole rows; here each pair of a small domain is compared by itself."""
+        few = _closed(verified(), evolve(stopped(TransactionOutcome.CANCELED), delivery=Delivery.NOT_SENT))
+        for judge in (decide, trusts_the_exit_code, ignores_a_failed_lookup, prefers_no_fence):
+            finding = audit(judge, few).findings[2]
+            pairs, strengthened = _compared_one_by_one(judge, few)
+
+            assert (pairs + size(few), strengthened) == (finding.cases, finding.violations)
+
+
+def _closed(*reports: AnyReport) -> tuple[AnyReport, ...]:
+    """The reports and all that lies beneath them."""
+    found = dict.fromkeys(reports)
+    waiting = list(reports)
+    while waiting:
+        for less in weaker_reports(waiting.pop()):
+            if less not in found:
+                found[less] = None
+                waiting.append(less)
+    return tuple(found)
+
+
+def _compared_one_by_one(judge: Judge, few: tuple[AnyReport, ...]) -> tuple[int, int]:
+    """How many pairs the order has, and how many values claim what they must not beside their pairs."""
+
+    def said(evidence: Evidence) -> int:
+        answer = answer_of(judge(evidence), evidence)
+        return int(claims_in(answer)) | check_claims(answer) << 8
+
+    pairs = strengthened = 0
+    for call, beneath in zip(CALLS, order(CALLS, weaker_calls).beneath, strict=True):
+        pairs += len(beneath)
+        strengthened += sum(bool(said(CALLS[less]) & ~said(call)) for less in beneath)
+    claims = [said(run_at(few, index)) for index in range(len(few) * len(CIRCUMSTANCES))]
+    reports, places = order(few, weaker_reports), order(CIRCUMSTANCES, weaker_circumstances)
+    for index, own in enumerate(claims):
+        report, place = divmod(index, len(CIRCUMSTANCES))
+        less = {
+            lower_report * len(CIRCUMSTANCES) + lower_place
+            for lower_report in {report, *reports.beneath[report]}
+            for lower_place in {place, *places.beneath[place]}
+        } - {index}
+        pairs += len(less)
+        told = heard_in_report(few[report]) | heard_in_circumstances(CIRCUMSTANCES[place])
+        if contradicts_itself(told):
+            strengthened += bool(own & 0xFF)
+        else:
+            strengthened += any(claims[lower] & ~own for lower in less)
+    return pairs, strengthened
