@@ -208,6 +208,6 @@ def _remove_if_free(path: Path) -> None:
         return
     try:
         if _try_lock(descriptor, fcntl.LOCK_EX) and _names(path, descriptor):
-            path.unlink()
+            path.unlink(missing_ok=True)
     finally:
         os.close(descriptor)

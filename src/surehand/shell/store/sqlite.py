@@ -114,6 +114,9 @@ _NEXT_NEWEST: Final = (
 _INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
 _MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 
+#: What SQLite answers when the write-ahead log is on.
+_LOG: Final = ("wal",)
+
 _BUSY_SECONDS: Final = 5.0
 _FULL: Final = 2
 _NORMAL: Final = 1
@@ -288,9 +291,21 @@ class SqliteStore:
             refuse_link(self._folder / name)
         self._make_sure_of_file()
         self._file = self._path.lstat()
+        if self._file.st_size == 0:
+            raise StoreCorruptError("an empty ledger")  # SQLite would take it for a new one and remove its log
         if self._read(_require_known_version) < len(MIGRATIONS):
             self._migrate()
-        self._read(_require_whole)
+        self._read(self._require_whole)
+
+    def _require_whole(self, link: sqlite3.Connection) -> None:
+        """Refuse a file whose size, schema or, while that is cheap, content does not fit."""
+        cut = self._path.lstat().st_size % cast("int", _pragma(link, "page_size"))
+        if cut and _is_empty(self._path.with_name(LEDGER + "-wal")):
+            raise StoreCorruptError("a page is cut")
+        if tuple(link.execute(_SCHEMA)) != _expected_schema(MIGRATIONS):
+            raise StoreCorruptError("not the schema of a ledger")
+        if cast("int", _pragma(link, "page_count")) <= PAGES_READ_AT_OPENING:
+            _require_integrity(link)
 
     def _make_sure_of_file(self) -> None:
         if self._path.exists():
@@ -548,10 +563,13 @@ def _reading_connection(path: Path) -> sqlite3.Connection:
     try:
         return _probed(_connect(path, "ro"))
     except sqlite3.OperationalError:
-        log = path.with_name(path.name + "-wal")
-        if log.exists() and log.stat().st_size > 0:
+        if not _is_empty(path.with_name(path.name + "-wal")):
             raise
         return _probed(_connect(path, "ro&immutable=1"))
+
+
+def _is_empty(log: Path) -> bool:
+    return not log.exists() or log.stat().st_size == 0
 
 
 def _probed(link: sqlite3.Connection) -> sqlite3.Connection:
@@ -580,7 +598,7 @@ def _require_setting(link: sqlite3.Connection, name: str, value: int) -> None:
 
 def _require_log(link: sqlite3.Connection, pragma: str) -> None:
     row = cast("tuple[object] | None", link.execute(pragma).fetchone())
-    if row != ("wal",):
+    if row != _LOG:
         raise sqlite3.NotSupportedError("no write-ahead log")
 
 
@@ -609,13 +627,6 @@ def _require_known_version(link: sqlite3.Connection) -> int:
     if version > len(MIGRATIONS):
         raise StoreNewerError("a newer ledger")
     return version
-
-
-def _require_whole(link: sqlite3.Connection) -> None:
-    if tuple(link.execute(_SCHEMA)) != _expected_schema(MIGRATIONS):
-        raise StoreCorruptError("not the schema of a ledger")
-    if cast("int", _pragma(link, "page_count")) <= PAGES_READ_AT_OPENING:
-        _require_integrity(link)
 
 
 def _require_integrity(link: sqlite3.Connection) -> None:
