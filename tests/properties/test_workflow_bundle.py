@@ -107,6 +107,14 @@ NAMED = [
         for left in BUNDLE.read_back.written
     ),
     (with_step(fill(Constant("typed"), Rule.TEXT, ON_FORM)), "is not read back"),
+    *(
+        (with_step(fill(Constant("typed"), Rule.TEXT, evolve(ON_FORM, path=path))), "is not read back")
+        for path in ("/patients/0471/entries/new", "/*/*/*/new", "/patients/*/entries/new?tab=2")
+    ),
+    (
+        with_step(ClickStep("extra", evolve(ON_FORM, path="/patients/7/entries/new"), button("Save"))),
+        "clicks what saves",
+    ),
     (with_step(ClickStep("extra", ON_FORM, BUNDLE.save.target)), "clicks what saves"),
     (with_step(ClickStep("extra", ON_FORM, button("Save", FromInput("patient")))), "clicks what saves"),
 ]
@@ -127,6 +135,8 @@ class TestRules:
             with_step(fill(Constant("2026-05-04"), Rule.DATE)),
             with_step(fill(Constant("0.5"), Rule.DECIMAL)),
             with_step(fill(FromInput("note"), Rule.IDENTIFIER)),
+            with_step(fill(Constant("typed"), Rule.TEXT, evolve(ON_FORM, path="/patients/*/entries/old"))),
+            with_step(fill(Constant("typed"), Rule.TEXT, evolve(ON_FORM, path="/patients/*/entries"))),
             with_step(ClickStep("extra", ON_FORM, button("Preview"))),
             with_step(ClickStep("extra", ON_SIGN_IN, button("Save"))),
             with_read_back(minimum=CheckLevel.SYSTEM_OF_RECORD),

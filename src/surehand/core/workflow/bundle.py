@@ -255,13 +255,22 @@ def bundle_digest(bundle: Bundle) -> str:
 
 
 def entered_on_save_page(bundle: Bundle) -> tuple[FillStep | ChooseStep, ...]:
-    """The steps that enter something on the page that saves; of several into one field, the last."""
+    """The steps that enter something on the page that saves; of several into one field, the last.
+
+    Two templates that one path can match count as one page: in doubt a value was written, and has to be read back.
+    """
     last: dict[Target, FillStep | ChooseStep] = {}
     for step in bundle.steps:
-        if isinstance(step, FillStep | ChooseStep) and step.page.path == bundle.save.page.path:
+        if isinstance(step, FillStep | ChooseStep) and _meet(step.page.path, bundle.save.page.path):
             last.pop(step.target, None)
             last[step.target] = step
     return tuple(last.values())
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether some path matches both templates; queries are not looked at."""
+    first, second = (template.partition("?")[0].split("/") for template in (one, other))
+    return len(first) == len(second) and all(a == b or "*" in (a, b) for a, b in zip(first, second, strict=True))
 
 
 def _rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
@@ -302,7 +311,7 @@ def _members(read: ReadBack) -> set[str]:
 
 def _clicks_save(bundle: Bundle, step: Step) -> bool:
     """Whether the step clicks the control that saves, in whatever row."""
-    if not isinstance(step, ClickStep) or step.page.path != bundle.save.page.path:
+    if not isinstance(step, ClickStep) or not _meet(step.page.path, bundle.save.page.path):
         return False
     return evolve(step.target, row=None) == evolve(bundle.save.target, row=None)
 
