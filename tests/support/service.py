@@ -6,14 +6,14 @@ Laws of this module:
 - Whatever a test waits for has a deadline.
 """
 
+import importlib
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field, frozen
-from jsonschema import Draft202012Validator
 
 from surehand.core.outcome.evidence import (
     Approval,
@@ -44,6 +44,9 @@ from surehand.shell.sandbox.workflow import sandbox_bundle
 from surehand.shell.service import Service, Ticket
 from surehand.shell.store.base import RunStore, StoreUnavailableError
 from surehand.shell.store.memory import MemoryStore
+
+#: It has no types of its own.
+jsonschema: Any = importlib.import_module("jsonschema")
 
 #: Seconds after which a wait in a test has failed.
 DEADLINE: Final = 20.0
@@ -267,5 +270,5 @@ class Bench:
 
 def held(result: RunResult) -> RunResult:
     """The same result, after it was held to the one output schema."""
-    Draft202012Validator(result_schema()).validate(to_wire(result))
+    jsonschema.validate(to_wire(result), result_schema())
     return result

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from surehand.core.outcome.result import FailedCheck, Mode
-from surehand.core.workflow.card import default_card
 from surehand.shell.catalog import Catalog, Crew, CrewSource, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.config import SandboxEngine, Settings
@@ -23,7 +22,7 @@ from surehand.shell.executors import EngineUnavailableError, Executor, LocalExec
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError, fingerprint_key
 from surehand.shell.locks import OwnerLock
-from surehand.shell.sandbox.workflow import sandbox_bundle
+from surehand.shell.sandbox.workflow import sandbox_bundle, sandbox_card
 from surehand.shell.service import Service
 from surehand.shell.store import open_store
 from surehand.shell.store.base import StoreCorruptError, StoreUnavailableError
@@ -55,7 +54,6 @@ def open_premises(folder: Path) -> Premises:
 
 def sandbox_catalog(settings: Settings) -> Catalog:
     """The sandbox's one workflow, executed as the settings say."""
-    bundle = sandbox_bundle()
     browser = partial(_browser_crew, settings)
     choices = {
         SandboxEngine.AUTO: (browser, _simulated_crew),
@@ -63,7 +61,7 @@ def sandbox_catalog(settings: Settings) -> Catalog:
         SandboxEngine.SIMULATED: (_simulated_crew,),
     }
     crews = CrewSource(*choices[settings.sandbox_engine])
-    return Catalog(Mode.SANDBOX, WorkflowEntry(bundle, default_card(bundle), crews))
+    return Catalog(Mode.SANDBOX, WorkflowEntry(sandbox_bundle(), sandbox_card(), crews))
 
 
 @frozen
@@ -112,9 +110,12 @@ class _BrowserCrew:
 
 
 def _browser_crew(settings: Settings, premises: Premises) -> Crew:
+    from surehand.shell.engines.browser.chromium import find_chromium  # noqa: PLC0415 - loaded when it is used
     from surehand.shell.engines.browser.executor import WorkerExecutor  # noqa: PLC0415 - loaded when it is used
     from surehand.shell.sandbox.process import SandboxApp, SandboxUnavailableError  # noqa: PLC0415 - as above
 
+    if find_chromium() is None:
+        raise EngineUnavailableError(FailedCheck.BROWSER_MISSING)
     try:
         app = SandboxApp.start()
     except SandboxUnavailableError:
