@@ -9,9 +9,11 @@ Laws of this module:
 
 import asyncio
 import contextlib
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from itertools import count
 from pathlib import Path
@@ -145,6 +147,8 @@ class _Channel:
             await asyncio.to_thread(self._process.wait, seconds)
         except subprocess.TimeoutExpired:
             ended = False
+            # It ends by itself, later; somebody takes note of that.
+            threading.Thread(target=self._process.wait, name="surehand-fence-end", daemon=True).start()
         if self._notices is not None:
             self._notices.close()
         return ended
@@ -287,7 +291,15 @@ class FenceRun:
 
 
 def _spawn(command: list[str]) -> "subprocess.Popen[bytes]":
-    """Start the fence in a session of its own, so that an interrupt at the terminal does not reach it."""
+    """Start the fence in a session of its own, so that an interrupt at the terminal does not reach it.
+
+    It is not told of ``SSLKEYLOGFILE``: secrets of its connections would lie in that file.
+    """
     return subprocess.Popen(  # noqa: S603  the command is our own module and two paths
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={name: value for name, value in os.environ.items() if name != "SSLKEYLOGFILE"},
     )
