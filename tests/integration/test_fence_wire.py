@@ -8,7 +8,7 @@ import os
 import signal
 import ssl
 import stat
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -658,7 +658,7 @@ class TestTheJournal:
         bench.run(scenario())
 
 
-Death = Callable[[Fence], Awaitable[None]]
+Death = Callable[[Fence], Coroutine[object, object, None]]
 
 
 async def kill(fence: Fence) -> None:
@@ -681,7 +681,7 @@ class TestDeathAtAnyMoment:
             async with rig(fence) as it:
 
                 async def die() -> bool:
-                    dying.append(asyncio.create_task(death(fence)))  # type: ignore[arg-type]
+                    dying.append(asyncio.create_task(death(fence)))
                     await within(10, posting)
                     return True
 
@@ -734,6 +734,47 @@ class TestDeathAtAnyMoment:
                 assert content(await posting) == b"slow"
                 assert Delivery.SENT_ONCE is read_delivery(bench.journals, it.run_id)
                 assert len(it.server.writes) == 1
+
+        bench.run(scenario())
+
+    @pytest.mark.parametrize("milliseconds", [0, 1, 2, 4, 8])
+    def test_killed_at_any_moment_after_the_boundary(self, bench: Bench, milliseconds: int) -> None:
+        async def scenario() -> None:
+            fence = await bench.start_fence()
+            async with rig(fence) as it:
+
+                async def grant_and_doom() -> bool:
+                    asyncio.get_running_loop().call_later(
+                        milliseconds / 1000, os.kill, fence.process_id, signal.SIGKILL
+                    )
+                    return True
+
+                await it.run.arm(SAVE, grant_and_doom)
+                await it.post("/ok")
+                delivery = (await it.run.settle(WAIT_MS)).delivery
+                arrived = len(it.server.writes)
+
+                assert (
+                    arrived
+                    in {
+                        Delivery.NOT_SENT: {0},
+                        Delivery.UNKNOWN: {0, 1},
+                        Delivery.SENT_ONCE: {1},
+                    }[delivery]
+                )
+            await fence.close()
+
+        bench.run(scenario())
+
+    def test_nobody_waits_for_a_save_of_a_run_that_ended(self, bench: Bench) -> None:
+        async def scenario() -> None:
+            async with rig(bench.fence) as it:
+                await it.arm()
+                settling = asyncio.create_task(it.run.settle(60_000))
+                await it.run.counts()
+                await it.run.close()
+
+                assert FenceVerdict(Delivery.NOT_SENT, stopped_writes=0) == await within(10, settling)
 
         bench.run(scenario())
 

@@ -417,7 +417,11 @@ EFFECTS: dict[Stage, Effect] = {
 }
 
 _NEXT_STAGES: dict[Stage, dict[Happened, Stage]] = {
-    Stage.INTENT: {Happened.DONE: Stage.CROSSED, Happened.REFUSED: Stage.REFUSED_BY_BOUNDARY},
+    Stage.INTENT: {
+        Happened.DONE: Stage.CROSSED,
+        Happened.REFUSED: Stage.REFUSED_BY_BOUNDARY,
+        Happened.GONE: Stage.ABANDONED,
+    },
     Stage.CROSSED: {Happened.DONE: Stage.CONNECTED, Happened.GONE: Stage.ABANDONED},
     Stage.CONNECTED: {Happened.DONE: Stage.WRITING, Happened.GONE: Stage.ABANDONED},
     Stage.WRITING: {Happened.DONE: Stage.WRITTEN},

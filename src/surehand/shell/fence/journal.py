@@ -53,7 +53,7 @@ class JournalWriter:
         """
         self._write(stage, status)
         if stage in FLUSHED_TO_DISK:
-            await asyncio.to_thread(os.fdatasync, self._descriptor)
+            await asyncio.to_thread(os.fsync, self._descriptor)
 
     def _write(self, stage: Stage, status: int | None) -> None:
         self._stages.append(stage)

@@ -171,9 +171,11 @@ class Run:
         return FenceVerdict(verdict(self._journal.journal), self._gate.stopped_since_arm)
 
     def end(self) -> None:
-        """Let nothing pass any more. A save that is on its way goes on."""
+        """Let nothing pass any more, and nobody wait for a save that cannot come. One that is on its way goes on."""
         self._step(End())
         self.pool.close()
+        if self._save is None:
+            self._saved.set()
 
     async def finish(self) -> None:
         """Wait, within a bound, for a save that is on its way, and close the journal. ``end`` comes first."""

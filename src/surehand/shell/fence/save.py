@@ -89,6 +89,8 @@ class _Effects:
             self._upstream.close()
 
     async def _ask_boundary(self) -> Happened:
+        if not self._context.is_wanted():
+            return Happened.GONE
         return Happened.DONE if await self._context.ask_boundary() else Happened.REFUSED
 
     async def _check_alive(self) -> Happened:
