@@ -10,14 +10,17 @@ Laws of this module:
 import json
 import sys
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from surehand.core.outcome.reasons import Outcome
+from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.request.keys import NotARequestIdError
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, engine_option, json_option, runs_dir_option
 from surehand.shell.output import print_result
+
+if TYPE_CHECKING:
+    from surehand.shell.api import Surehand
 
 #: Bytes of inputs that are read at most.
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -57,7 +60,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> None:
     """Enter something once into the app of WORKFLOW.
 
-    The inputs are read from a file or from standard input. When the wait is over the run is told to stop:
+    The inputs are read from a file or from standard input. After the wait, or Ctrl+C, the run is told to stop:
     it stops if it has not reached the save, and is checked to its end if it has.
     """
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
@@ -65,16 +68,29 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     inputs = read_inputs(source)
     with Surehand.open(runs_dir, sandbox_engine) as hand:
         try:
-            result = hand.run_workflow(workflow, inputs, request_id, wait)
-            if result.outcome is Outcome.RUNNING and not result.replayed:
-                hand.cancel_run(result.run_id)
-                result = hand.get_run(result.run_id, END_SECONDS)
+            result = _end_of(hand, hand.run_workflow(workflow, inputs, request_id, wait_seconds=0), wait)
         except NotARequestIdError:
             raise click.BadParameter(
                 "1 to 200 letters, digits and . _ : -, the first a letter or a digit", param_hint="--request-id"
             ) from None
     print_result(result, as_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
+
+
+def _end_of(hand: "Surehand", first: RunResult, wait: int) -> RunResult:
+    """How the run ended, or, for a run of another process, how it stands when the wait is over or interrupted."""
+    if is_final(first):
+        return first
+    try:
+        result = hand.get_run(first.run_id, wait)
+    except KeyboardInterrupt:
+        result = first
+    if first.replayed:
+        return as_replayed(result)
+    if not is_final(result):
+        hand.cancel_run(first.run_id)
+        result = hand.get_run(first.run_id, END_SECONDS)
+    return result
 
 
 def read_inputs(source: str) -> dict[str, str]:

@@ -117,10 +117,9 @@ class WorkerExecutor:
         kept: File descriptors that the worker holds open as long as it lives.
     """
 
-    engine_name: Final = EngineName.BROWSER
-    journaled: Final = True
-
     def __init__(self, folder: Path, mode: Mode, *, headed: bool = False, kept: Collection[int] = ()) -> None:
+        self.engine_name: Final = EngineName.BROWSER
+        self.journaled: Final = True
         self._begin = Begin(str(folder), mode, headed)
         self._kept = tuple(kept)
         self._guard = threading.Lock()
