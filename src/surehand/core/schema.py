@@ -119,8 +119,9 @@ def alternatives(union: object) -> dict[str, type]:
 
 
 def is_required(attribute: "Attribute[Any]") -> bool:
-    """Whether the wire form must hold the field: one without a default, or a literal tag."""
-    return attribute.default is NOTHING or get_origin(attribute.type) is Literal
+    """Whether the wire form must hold the field: it has no default, or it is a tag with a single value."""
+    is_tag = get_origin(attribute.type) is Literal and len(get_args(attribute.type)) == 1
+    return attribute.default is NOTHING or is_tag
 
 
 def is_constraint(mark: object) -> TypeGuard[Constraint]:
