@@ -1,0 +1,1 @@
+"""What tests share: doubles that implement the production interfaces, oracles, strategies, clients."""
