@@ -1,6 +1,5 @@
 """Waiting, progress, cancellation and the end: no call blocks another, and the process ends in bounded time."""
 
-import os
 import signal
 import sys
 import time
@@ -20,9 +19,13 @@ from support.mcp_clients import (
     session,
     structured,
 )
+from surehand.shell.mcp.tools import DEFAULT_WAIT_SECONDS
 
 #: Calls that wait for one run at the same time.
 CROWD = 1_000
+
+#: Seconds after which the most impatient clients give up.
+IMPATIENT_SECONDS = 10.0
 
 #: The longest that a ``ping`` may take beside the crowd, in seconds.
 PING_SECONDS = 0.05
@@ -102,6 +105,20 @@ class TestAWaitBoundsTheWaitNotTheRun:
         assert progress
         assert {"p-1"} == {each["progressToken"] for each in progress}
         assert {"The run is still going."} == {each["message"] for each in progress}
+
+
+class TestTheDefaultWaitEndsBeforeAnImpatientClientDoes:
+    """A call without ``wait_seconds`` is answered after the default, and before the ten seconds of such a client."""
+
+    def test_a_run_that_goes_on_is_told_as_running_in_time(self, tmp_path: Path) -> None:
+        with session(events=tmp_path / "events") as client:
+            client.call("list_workflows", {})  # the service is there
+            asked = time.monotonic()
+            answer = structured(client.call("run_workflow", run_call("hold", "r")))
+            waited = time.monotonic() - asked
+
+        assert answer["outcome"] == "running"
+        assert DEFAULT_WAIT_SECONDS <= waited < IMPATIENT_SECONDS
 
 
 @PYTHONS
@@ -259,7 +276,6 @@ class TestTheEndOfInputEndsTheServer:
             client.begin_call("run_workflow", run_call("hold", "r", wait_seconds=600))
             until(lambda: count(events, "watched") == 1)
             assert client.process.stdout is not None
-            os.close(os.dup(client.process.stdout.fileno()))
             client.process.stdout.close()
             client.end_input()
 

@@ -13,7 +13,7 @@ from support.mcp_fake_service import FakeService, cards
 from surehand.core.outcome.result import Mode
 from surehand.shell.mcp.adapter import ProtocolServer
 from surehand.shell.mcp.desk import Desk
-from surehand.shell.mcp.server import INSTRUCTIONS, NAME
+from surehand.shell.mcp.greeting import INSTRUCTIONS, NAME
 from surehand.shell.mcp.tools import ToolTable
 
 

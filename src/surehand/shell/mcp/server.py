@@ -2,7 +2,7 @@
 
 Laws of this module:
 
-- Importing it loads no protocol library; ``main`` does.
+- Importing it loads no protocol library. The client's handshake is answered before the library is loaded.
 - The service is built after the first answer is written, or at the first call that needs it.
 - It ends in bounded time at the end of input, at ``SIGTERM`` and at ``SIGINT``, whatever threads are left over.
 - Standard error tells what kind of thing went wrong, and never repeats what was said.
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from surehand.core.outcome.result import Mode
 from surehand.shell.mcp.desk import Desk, Progress, ServicePort
+from surehand.shell.mcp.greeting import INSTRUCTIONS, NAME, greet
 from surehand.shell.mcp.guard import Wire, guard
+from surehand.shell.mcp.stdio import Channel, StdioTransport
 
 if TYPE_CHECKING:
     from surehand.shell.mcp.tools import ToolTable
@@ -34,14 +36,6 @@ EXIT_INTERNAL_ERROR: Final = 70
 
 #: What a shell says of a process that a signal ended, beyond the signal's number.
 SIGNAL_EXIT_BASE: Final = 128
-
-NAME: Final = "surehand"
-
-#: What the server tells the client's model about itself.
-INSTRUCTIONS: Final = (
-    "Surehand enters values into an app and says what really happened. Only the outcome done means saved. "
-    "Never retry not_sure_if_saved; retry, under the same request_id, only when safe_to_retry is true."
-)
 
 
 def main(build_service: Callable[[], ServicePort], *, mode: Mode, wire: Wire | None = None) -> NoReturn:
@@ -64,16 +58,20 @@ def main(build_service: Callable[[], ServicePort], *, mode: Mode, wire: Wire | N
 
 async def _serve(build_service: Callable[[], ServicePort], mode: Mode, wire: Wire) -> int:
     """Serve until the client or a signal ends it; the exit code."""
-    from surehand.shell.mcp.adapter import MessageCodec, ProtocolServer  # noqa: PLC0415 - loads the protocol library
-    from surehand.shell.mcp.stdio import StdioTransport  # noqa: PLC0415 - needed by a server only
-
     desk = Desk(build_service)
     ending = _Ending(desk)
-    transport = StdioTransport(wire, MessageCodec(), on_first_answer=desk.warm, on_end=ending.begin)
-    ending.heed_signals(transport.stop)
-    server = ProtocolServer(_LateTools(mode, desk), name=NAME, version=version(NAME), instructions=INSTRUCTIONS)
+    channel = Channel(wire)
+    ending.heed_signals(channel.stop)
+    installed = version(NAME)
+    opening = await greet(channel, installed)
+
+    from surehand.shell.mcp.adapter import MessageCodec, ProtocolServer  # noqa: PLC0415 - loads the protocol library
+
+    codec = MessageCodec()
+    transport = StdioTransport(channel, opening, codec, on_first_answer=desk.warm, on_end=ending.begin)
+    server = ProtocolServer(_LateTools(mode, desk), name=NAME, version=installed, instructions=INSTRUCTIONS)
     await server.run(transport.incoming, transport.outgoing)
-    await transport.flush()
+    await channel.flush()
     await desk.close()
     return ending.code
 

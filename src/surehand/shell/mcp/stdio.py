@@ -17,6 +17,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final, Generic, Protocol, Self, TypeVar
 
+from attrs import frozen
+
 from surehand.shell.mcp.frames import (
     EDGE_BYTES,
     INVALID_REQUEST,
@@ -210,29 +212,24 @@ class LineWriter:
         self._on_broken()
 
 
-class StdioTransport(Generic[M]):
-    """One client on a wire, as the two stream objects that a protocol session reads and writes."""
+class Channel:
+    """The lines of one client, in and out."""
 
-    def __init__(
-        self, wire: Wire, codec: Codec[M], *, on_first_answer: Callable[[], None], on_end: Callable[[], None]
-    ) -> None:
-        """Serve the wire.
-
-        Args:
-            wire: The private descriptors.
-            codec: The library's messages.
-            on_first_answer: Called once, when the first answer of the session is written.
-            on_end: Called once, when no more input will be read and open requests should come to their answers.
-        """
+    def __init__(self, wire: Wire) -> None:
         self._reader = LineReader(wire.incoming)
         self._writer = LineWriter(wire.outgoing, self.stop)
-        self._codec = codec
-        self._on_first_answer: Callable[[], None] | None = on_first_answer
-        self._on_end = on_end
-        self._open: set[RequestId] = set()
-        self._answered = asyncio.Event()
-        self.incoming = _Incoming(self._receive)
-        self.outgoing = _Outgoing(self._send)
+
+    async def read(self) -> bytes | Fault | None:
+        """The next line that is not empty, once the client has read enough of what was written."""
+        await self._writer.below(MAX_UNWRITTEN_BYTES)
+        line = await self._reader.next()
+        while isinstance(line, bytes) and not line.strip():
+            line = await self._reader.next()
+        return line
+
+    def write(self, line: bytes) -> None:
+        """Write one line."""
+        self._writer.write(line)
 
     def stop(self) -> None:
         """Read no more input."""
@@ -243,29 +240,74 @@ class StdioTransport(Generic[M]):
         with suppress(TimeoutError):
             await asyncio.wait_for(self._writer.below(1), FLUSH_SECONDS)
 
+
+@frozen
+class Opening:
+    """The first line of a client, already read; ``answered`` is its id when it has its answer already."""
+
+    line: bytes | Fault | None
+    answered: RequestId | None = None
+
+
+class StdioTransport(Generic[M]):
+    """One client's channel, as the two stream objects that a protocol session reads and writes."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        opening: Opening,
+        codec: Codec[M],
+        *,
+        on_first_answer: Callable[[], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """Serve the client.
+
+        Args:
+            channel: The client's lines.
+            opening: The first of them.
+            codec: The library's messages.
+            on_first_answer: Called once, when the session has its first answer.
+            on_end: Called once, when no more input will be read and open requests should come to their answers.
+        """
+        self._channel = channel
+        self._opening: Opening | None = opening
+        self._answered_before = opening.answered
+        self._codec = codec
+        self._on_first_answer: Callable[[], None] | None = on_first_answer
+        self._on_end = on_end
+        self._open: set[RequestId] = set()
+        self._answered = asyncio.Event()
+        self.incoming = _Incoming(self._receive)
+        self.outgoing = _Outgoing(self._send)
+
     async def _receive(self) -> M | None:
         """The next message, ``None`` when the session should end. Faults are answered on the way."""
         while True:
-            await self._writer.below(MAX_UNWRITTEN_BYTES)
-            line = await self._reader.next()
+            line = await self._next_line()
             if line is None:
                 await self._drain()
                 return None
-            if isinstance(line, Fault) or line.strip():
-                message = self._accept(line)
-                if message is not None:
-                    return message
+            message = self._accept(line)
+            if message is not None:
+                return message
+
+    async def _next_line(self) -> bytes | Fault | None:
+        if self._opening is None:
+            return await self._channel.read()
+        opening, self._opening = self._opening, None
+        return opening.line
 
     def _accept(self, line: bytes | Fault) -> M | None:
         read = decode(line) if isinstance(line, bytes) else line
         if isinstance(read, Fault):
-            self._writer.write(fault_answer(read))
+            self._channel.write(fault_answer(read))
             return None
         if "result" in read or "error" in read:
             return None  # we ask nothing, and a peer's answer is never answered
         message = self._codec.parse(read) if has_legal_id(read) else None
         if message is None:
-            self._writer.write(fault_answer(Fault(INVALID_REQUEST, NOT_A_MESSAGE, id_of(read))))
+            self._channel.write(fault_answer(Fault(INVALID_REQUEST, NOT_A_MESSAGE, id_of(read))))
             return None
         self._note_incoming(read)
         return message
@@ -280,8 +322,14 @@ class StdioTransport(Generic[M]):
 
     async def _send(self, message: M) -> None:
         sent = self._codec.dump(message)
-        self._writer.write(encode(sent))
-        if "method" not in sent:
+        is_answer = "method" not in sent
+        if is_answer and self._answered_before is not None and id_of(sent) == self._answered_before:
+            self._answered_before = None
+            if "error" in sent:  # the client was told otherwise: there is no honest way on
+                self._channel.stop()
+        else:
+            self._channel.write(encode(sent))
+        if is_answer:
             self._settle(sent)
 
     def _settle(self, answer: dict[str, object]) -> None:
