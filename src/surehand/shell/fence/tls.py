@@ -109,10 +109,15 @@ def _load_from_memory(context: ssl.SSLContext, key: ec.EllipticCurvePrivateKey, 
 def upstream_context(extra_authority: Path | None) -> ssl.SSLContext:
     """The client side context toward apps: the system's trust, and the authority of a company or a test beside it.
 
+    Chain, name and dates are verified. Formal faults that no browser minds (an authority without a key usage) are not
+    looked for, also not by the Pythons that do so by default (3.13 and later): an app that people can open would be
+    out of reach.
+
     Raises:
         OSError: The extra authority cannot be read (``ssl.SSLError`` when it holds no certificate).
     """
     context = ssl.create_default_context()
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.set_alpn_protocols(_PROTOCOLS)
     if extra_authority is not None:
         context.load_verify_locations(extra_authority)
