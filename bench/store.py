@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from surehand.core.outcome.evidence import (
     Approval,
@@ -78,6 +78,20 @@ class Figures:
     growth: float
 
 
+@frozen
+class Ledger:
+    """A ledger of one size, and the milliseconds that each act took on it."""
+
+    rows: int
+    store: RunStore
+    folder: Path
+    opened: float
+    runs: list[float] = field(factory=list[float])
+    replays: list[float] = field(factory=list[float])
+    loads: list[float] = field(factory=list[float])
+    pages: list[float] = field(factory=list[float])
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
@@ -86,25 +100,69 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where the ledgers are made; it names the disk")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    figures = [measure(options.folder, rows, options.runs) for rows in options.rows]
-    figures = [evolve(each, growth=each.run_ms / figures[0].run_ms) for each in figures]
+    parent = Path(tempfile.mkdtemp(prefix="surehand-bench-", dir=options.folder))
+    try:
+        figures = measure(parent, options.rows, options.runs)
+    finally:
+        shutil.rmtree(parent)
     if options.json:
         print(json.dumps([asdict(each) for each in figures], indent=2))
     else:
         print_table(figures)
 
 
-def measure(parent: Path, rows: int, runs: int) -> Figures:
-    """Fill a ledger, and measure runs and raw flushes in turns."""
-    folder = Path(tempfile.mkdtemp(prefix="surehand-bench-", dir=parent))
-    try:
-        SqliteStore.open(folder).close()
-        fill(folder / LEDGER, rows)
-        opened = timed(lambda: SqliteStore.open(folder).close())
-        with closing(SqliteStore.open(folder)) as store:
-            return compare(store, folder, rows, runs, opened)
-    finally:
-        shutil.rmtree(folder)
+def measure(parent: Path, sizes: list[int], runs: int) -> list[Figures]:
+    """Fill the ledgers, then measure raw flushes and every ledger in turns; the first tenth does not count."""
+    ledgers = [filled(parent / str(number), rows) for number, rows in enumerate(sizes)]
+    flushes: list[float] = []
+    descriptor = os.open(parent / "raw", os.O_RDWR | os.O_CREAT, 0o600)
+    os.pwrite(descriptor, bytes(1 << 20), 0)
+    os.fsync(descriptor)
+    for number in range(runs + runs // 10):
+        flushes.append(timed(partial(flush, descriptor, number)))
+        for ledger in ledgers:
+            act(ledger)
+    os.close(descriptor)
+    flushed = median(flushes[runs // 10 :])
+    first = median(ledgers[0].runs[runs // 10 :])
+    return [sum_up(ledger, runs // 10, flushed, first) for ledger in ledgers]
+
+
+def filled(folder: Path, rows: int) -> Ledger:
+    """A ledger that holds so many finished runs."""
+    SqliteStore.open(folder).close()
+    fill(folder / LEDGER, rows)
+    opened = timed(lambda: SqliteStore.open(folder).close())
+    return Ledger(rows, SqliteStore.open(folder), folder, opened)
+
+
+def act(ledger: Ledger) -> None:
+    """One run, its replay, a look at it and a page of the list."""
+    store, record = ledger.store, draft()
+    ledger.runs.append(timed(partial(run, store, record)))
+    ledger.replays.append(timed(partial(replay, store, record)))
+    ledger.loads.append(timed(partial(store.load, record.run_id)))
+    ledger.pages.append(timed(partial(store.recent, 20)))
+
+
+def sum_up(ledger: Ledger, warm: int, flushed: float, first: float) -> Figures:
+    """The figures of one ledger beside the median flush and the median run on the first ledger."""
+    ledger.store.close()
+    runs = ledger.runs[warm:]
+    return Figures(
+        rows=ledger.rows,
+        megabytes=(ledger.folder / LEDGER).stat().st_size / 1e6,
+        raw_flush_ms=flushed,
+        run_ms=median(runs),
+        run_p99_ms=quantiles(runs, n=100)[98],
+        run_in_flushes=median(runs) / flushed,
+        above_flushes_ms=median(runs) - 3 * flushed,
+        replay_ms=median(ledger.replays[warm:]),
+        load_ms=median(ledger.loads[warm:]),
+        page_ms=median(ledger.pages[warm:]),
+        open_ms=ledger.opened,
+        growth=median(runs) / first,
+    )
 
 
 def fill(ledger: Path, rows: int) -> None:
@@ -125,42 +183,6 @@ def finished_rows(rows: int) -> Iterator[tuple[object, ...]]:
     for _ in range(rows):
         name = new_run_id()
         yield name, secrets.token_hex(32), *fields[2:], str(text).replace(record.run_id, name)
-
-
-def compare(store: SqliteStore, folder: Path, rows: int, runs: int, opened: float) -> Figures:
-    """Measure in turns; the first tenth warms up and does not count."""
-    raw: list[float] = []
-    cycles: list[float] = []
-    replays: list[float] = []
-    loads: list[float] = []
-    pages: list[float] = []
-    descriptor = os.open(folder / "raw", os.O_RDWR | os.O_CREAT, 0o600)
-    os.pwrite(descriptor, bytes(1 << 20), 0)
-    os.fsync(descriptor)
-    for number in range(runs + runs // 10):
-        record = draft()
-        raw.append(timed(partial(flush, descriptor, number)))
-        cycles.append(timed(partial(run, store, record)))
-        replays.append(timed(partial(replay, store, record)))
-        loads.append(timed(partial(store.load, record.run_id)))
-        pages.append(timed(partial(store.recent, 20)))
-    os.close(descriptor)
-    kept = [sorted(each[runs // 10 :]) for each in (raw, cycles, replays, loads, pages)]
-    flushed, cycle, replayed, loaded, paged = (median(each) for each in kept)
-    return Figures(
-        rows=rows,
-        megabytes=(folder / LEDGER).stat().st_size / 1e6,
-        raw_flush_ms=flushed,
-        run_ms=cycle,
-        run_p99_ms=quantiles(kept[1], n=100)[98],
-        run_in_flushes=cycle / flushed,
-        above_flushes_ms=cycle - 3 * flushed,
-        replay_ms=replayed,
-        load_ms=loaded,
-        page_ms=paged,
-        open_ms=opened,
-        growth=1.0,
-    )
 
 
 def draft() -> RunRecord:

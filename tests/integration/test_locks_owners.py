@@ -207,6 +207,21 @@ class TestTurns:
         with Gate(tmp_path / "lock", limit=0).turn():
             pass
 
+    def test_a_child_forked_during_a_turn_does_not_keep_it(self, tmp_path: Path) -> None:
+        script = (
+            "import os, sys\nfrom pathlib import Path\nfrom surehand.shell.locks import Gate\n"
+            "gate = Gate(Path(sys.argv[1]) / 'lock', limit=0)\n"
+            "reading, writing = os.pipe()\n"
+            "with gate.turn():\n"
+            "    child = os.fork()\n"
+            "    if child == 0:\n        os.close(writing); os.read(reading, 1); os._exit(0)\n"
+            "with gate.turn(): print('mine again')\n"
+            "os.close(writing)\nos.waitpid(child, 0)\n"
+        )
+        told = run_python(script, tmp_path)
+
+        assert ("mine again\n", "") == (told.stdout, told.stderr)
+
     def test_a_lock_file_that_was_replaced_is_not_held(self, tmp_path: Path) -> None:
         with Gate(tmp_path / "lock").turn():
             (tmp_path / "lock").unlink()

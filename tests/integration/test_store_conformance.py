@@ -143,7 +143,7 @@ class TestMisuse:
             store.begin_delivery(record.run_id, record.owner)
 
     @pytest.mark.parametrize("opens", DURABLE)
-    @pytest.mark.parametrize("name", ["", "../../etc/passwd", "run_", "run_x\0y"])
+    @pytest.mark.parametrize("name", ["", "../../etc/passwd", "run_", "run_x\0y", "run_\ud800"])
     def test_what_is_no_run_id_names_no_run(self, opens: OpensStores, tmp_path: Path, name: str) -> None:
         store = opens(tmp_path)
         store.reserve(draft(1))

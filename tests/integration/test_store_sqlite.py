@@ -183,6 +183,27 @@ class TestErrorOfCommit:
         assert ("20 disks\n", "") == (told.stdout, told.stderr)
 
 
+class TestInterruptions:
+    """A change that is interrupted, by whatever, leaves no open transaction behind."""
+
+    @pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])
+    def test_the_next_change_goes_through(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+    ) -> None:
+        def interrupted(_: sqlite3.Connection) -> None:
+            raise interruption
+
+        store = SqliteStore.open(tmp_path)
+        with monkeypatch.context() as patched:
+            patched.setattr(SEAM, interrupted)
+            with pytest.raises(interruption):
+                store.reserve(draft(1))
+
+        assert store.load(run_id(1)) is None
+        assert isinstance(store.reserve(draft(1)), Start)
+        store.close()
+
+
 class TestDamage:
     """Corrupt is not absent: nothing runs on a damaged file, and it is kept as it is."""
 

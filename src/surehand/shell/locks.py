@@ -69,6 +69,7 @@ class OwnerLock:
         """Let go, which is the same as dying; a second call does nothing."""
         if self._descriptor >= 0:
             self._path.unlink(missing_ok=True)
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             self.forget()
 
     def forget(self) -> None:
@@ -147,6 +148,7 @@ class Gate:
         try:
             yield
         finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
             os.close(descriptor)
 
     def _locked(self) -> int:

@@ -10,13 +10,16 @@ Laws of this module:
 """
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import FailedCheck, RunResult, is_final
 from surehand.core.request.gate import Decision
 from surehand.core.request.record import RunRecord, require_end_of
+
+_RUN_ID: Final = re.compile("run_[0-9a-f]{32}")
 
 
 class StoreError(Exception):
@@ -135,13 +138,18 @@ class RunStore(Protocol):
         ...
 
 
+def is_run_id(text: str) -> bool:
+    """Whether a text can name a run at all; any other one names none, and never reaches a file name or a query."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def require_draft(record: RunRecord) -> None:
     """Refuse to reserve what is no draft.
 
     Raises:
-        ValueError: The record is not in phase ``RESERVED`` with attempt 0.
+        ValueError: The record is not in phase ``RESERVED`` with attempt 0 and a run id.
     """
-    if record.phase is not Phase.RESERVED or record.attempt != 0:
+    if record.phase is not Phase.RESERVED or record.attempt != 0 or not is_run_id(record.run_id):
         raise ValueError("not a draft")
 
 
@@ -149,9 +157,9 @@ def require_refusal(record: RunRecord) -> None:
     """Refuse to keep what is no refusal.
 
     Raises:
-        ValueError: The record is not finished with attempt 0 and a result of its own.
+        ValueError: The record is not finished with attempt 0, a run id and a result of its own.
     """
-    if record.attempt != 0 or record.result is None:
+    if record.attempt != 0 or record.result is None or not is_run_id(record.run_id):
         raise ValueError("not a refusal")
     require_end_of(record.run_id, record.result)
 

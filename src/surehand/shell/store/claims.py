@@ -14,7 +14,6 @@ Below ``claims``: ``runs/<run id>.0`` is a record as it was reserved, ``runs/<ru
 
 import json
 import os
-import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -45,6 +44,7 @@ from surehand.shell.store.base import (
     StoreNewerError,
     StoreOfOtherKindError,
     StoreUnavailableError,
+    is_run_id,
     kept_result,
     require_draft,
     require_refusal,
@@ -61,9 +61,6 @@ LAYOUT: Final = 1
 
 _FOLDERS: Final = ("runs", "attempts", "order")
 _MOVES: Final = 3
-
-#: What may become part of a file name.
-_RUN_ID: Final = re.compile("run_[0-9a-f]{32}")
 
 
 @frozen(kw_only=True)
@@ -305,14 +302,14 @@ class ClaimStore:
             raise StoreUnavailableError("closed or removed")
 
     def _require_unused(self, run_id: str) -> None:
-        if _RUN_ID.fullmatch(run_id) is None or _is(self._phase_file(run_id, 0)):
-            raise ValueError("no run id, or used before")
+        if _is(self._phase_file(run_id, 0)):
+            raise ValueError("the run id was used before")
 
     # Reading.
 
     def _find(self, run_id: str) -> tuple[RunRecord | None, int]:
         name = self._phase_file(run_id, 0)
-        if _RUN_ID.fullmatch(run_id) is None or not _is(name):
+        if not (is_run_id(run_id) and _is(name)):
             return None, 0
         reservation = _reservation(name)
         if reservation.run_id != run_id:
@@ -342,7 +339,7 @@ class ClaimStore:
         names = sorted(os.scandir(self._order), key=lambda entry: entry.name, reverse=True)
         if before is not None:
             place = self._phase_file(before, 0)
-            number = place.lstat().st_ino if _RUN_ID.fullmatch(before) and _is(place) else None
+            number = place.lstat().st_ino if is_run_id(before) and _is(place) else None
             places = [index for index, entry in enumerate(names) if entry.inode() == number]
             names = names[places[0] + 1 :] if places else []
         for entry in names:

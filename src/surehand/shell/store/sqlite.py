@@ -46,6 +46,7 @@ from surehand.shell.store.base import (
     StoreNewerError,
     StoreOfOtherKindError,
     StoreUnavailableError,
+    is_run_id,
     kept_result,
     require_draft,
     require_refusal,
@@ -144,6 +145,15 @@ class _Links:
         self.reader: sqlite3.Connection | None = None
         #: Whether a COMMIT failed and nobody knows yet which way it went.
         self.doubt = False
+
+    def roll_back(self) -> None:
+        """End a transaction that is open; when even that fails, nobody knows what stands."""
+        for link in (self.flushed, self.relaxed):
+            try:
+                if link is not None and link.in_transaction:
+                    link.execute("ROLLBACK")
+            except sqlite3.Error:
+                self.doubt = True
 
     def drop_reader(self) -> None:
         """Close the reading connection."""
@@ -248,6 +258,8 @@ class SqliteStore:
         """The newest records first, a page of one index."""
         if before is None:
             return self._read(lambda link: _select(link, _NEWEST, max(limit, 0)))
+        if not is_run_id(before):
+            return ()
         return self._read(lambda link: _select(link, _NEXT_NEWEST, before, max(limit, 0)))
 
     def unfinished(self) -> Iterator[RunRecord]:
@@ -387,27 +399,12 @@ class SqliteStore:
         """
         with _store_errors(), self._turn() as links:
             for _ in range(_TRIES):
-                answer, written = self._begun(links, change, flushed=flushed)
+                link = self._writer(links, flushed=flushed)
+                link.execute("BEGIN IMMEDIATE")
+                answer, written = change(link)
                 if written is None or self._committed(links, written, flushed=flushed):
                     return answer
         raise StoreUnavailableError("the disk did not take the change")
-
-    def _begun(
-        self,
-        links: _Links,
-        change: Callable[[sqlite3.Connection], tuple[_Answer, RunRecord | None]],
-        *,
-        flushed: bool,
-    ) -> tuple[_Answer, RunRecord | None]:
-        link = self._writer(links, flushed=flushed)
-        link.execute("BEGIN IMMEDIATE")
-        written: RunRecord | None = None
-        try:
-            answer, written = change(link)
-        finally:
-            if written is None:
-                _roll_back(links, link)
-        return answer, written
 
     def _committed(self, links: _Links, written: RunRecord, *, flushed: bool) -> bool:
         try:
@@ -429,6 +426,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _turn(self) -> Generator[_Links]:
+        """Our turn to write; a transaction that is still open at its end is rolled back, whatever ended it."""
         links = self._links
         if self._read_only or self._closed:
             raise StoreUnavailableError("opened for reading only, or closed")
@@ -439,7 +437,10 @@ class SqliteStore:
                 self._require_same_file()
                 if links.doubt:
                     self._settle_doubt(links)
-                yield links
+                try:
+                    yield links
+                finally:
+                    links.roll_back()
         finally:
             links.writing.release()
 
@@ -653,14 +654,6 @@ def _commit(link: sqlite3.Connection) -> None:
     link.execute("COMMIT")
 
 
-def _roll_back(links: _Links, link: sqlite3.Connection) -> None:
-    try:
-        if link.in_transaction:
-            link.execute("ROLLBACK")
-    except sqlite3.Error:
-        links.doubt = True
-
-
 def _insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
     if link.execute("SELECT 1 FROM runs WHERE run_id = ?", (record.run_id,)).fetchone() is not None:
         raise ValueError("the run id was used before")
@@ -684,7 +677,7 @@ def _may_end(record: RunRecord, owner: str) -> bool:
 
 
 def _load(link: sqlite3.Connection, run_id: str) -> RunRecord | None:
-    records = _select(link, _LOAD, run_id)
+    records = _select(link, _LOAD, run_id) if is_run_id(run_id) else ()
     return records[0] if records else None
 
 
