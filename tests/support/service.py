@@ -48,6 +48,8 @@ from surehand.shell.store.memory import MemoryStore
 #: It has no types of its own.
 jsonschema: Any = importlib.import_module("jsonschema")
 
+_VALIDATOR: Final[Any] = jsonschema.Draft202012Validator(result_schema())
+
 #: Seconds after which a wait in a test has failed.
 DEADLINE: Final = 20.0
 
@@ -193,6 +195,7 @@ class Bench:
     missing: tuple[FailedCheck, ...] = ()
     closed: bool = False
     runs_enabled: bool = True
+    locks: list[OwnerLock] = field(factory=list[OwnerLock])
     service: Service = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -265,10 +268,11 @@ class Bench:
         if self.missing:
             raise EngineUnavailableError(*self.missing)
         lock = OwnerLock.acquire(premises.folder)
+        self.locks.append(lock)
         return FakeCrew(LocalExecutor(self.engine, premises.store, lock, SYSTEM_CLOCK, Mode.SANDBOX))
 
 
 def held(result: RunResult) -> RunResult:
     """The same result, after it was held to the one output schema."""
-    jsonschema.validate(to_wire(result), result_schema())
+    _VALIDATOR.validate(to_wire(result))
     return result
