@@ -10,7 +10,7 @@ from rich.console import Console
 
 from surehand.core.outcome.audit import AuditReport, audit
 from surehand.core.outcome.decide import decide
-from surehand.core.outcome.domain import REPORTS
+from surehand.core.outcome.domain import CIRCUMSTANCES, REPORTS, Domain
 from surehand.core.outcome.reasons import Reason
 from surehand.shell.audit import (
     DECISION_TABLE,
@@ -24,6 +24,8 @@ from surehand.shell.audit import (
 
 ROOT = Path(__file__).parents[2]
 
+_FEW = Domain(REPORTS[:2], CIRCUMSTANCES)
+
 
 @pytest.fixture(scope="module")
 def whole() -> AuditReport:
@@ -34,7 +36,7 @@ def whole() -> AuditReport:
 @pytest.fixture(scope="module")
 def violated() -> AuditReport:
     """The audit of a judge that is safe and of no use, over few reports."""
-    return audit(lambda _: Reason.RESULT_UNREADABLE, REPORTS[:2])
+    return audit(lambda _: Reason.RESULT_UNREADABLE, _FEW)
 
 
 class TestTheDecisionTable:
@@ -92,7 +94,7 @@ class TestTheAuditAsShown:
 
     def test_without_a_terminal_the_same_report_comes_without_progress(self, monkeypatch: pytest.MonkeyPatch) -> None:
         written = io.StringIO()
-        monkeypatch.setattr("surehand.shell.audit.audit", lambda: audit(decide, REPORTS[:2]))
+        monkeypatch.setattr("surehand.shell.audit.audit", lambda: audit(decide, _FEW))
         report = run_audit(Console(file=written))
 
         assert (2, "") == (report.reports, written.getvalue())

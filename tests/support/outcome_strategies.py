@@ -21,6 +21,7 @@ from surehand.core.outcome.evidence import (
     OwnerGone,
     PauseLookupFailed,
     ProcessFact,
+    RecordUnreadable,
     Report,
     RunObserved,
     TransactionOutcome,
@@ -192,6 +193,18 @@ def offers_every_retry(evidence: Evidence) -> Reason:
     return Reason.INVALID_INPUT if isinstance(evidence, CallRefused) else decide(evidence)
 
 
+def trusts_a_record_that_it_cannot_read(evidence: Evidence) -> Reason:
+    """A judge for whom no news is good news."""
+    return Reason.SAVED_AND_CHECKED if isinstance(evidence, RecordUnreadable) else decide(evidence)
+
+
+def trusts_only_an_unjournaled_owner(evidence: Evidence) -> Reason:
+    """A judge whom a journal makes doubt what its absence makes it believe."""
+    if not isinstance(evidence, OwnerGone):
+        return decide(evidence)
+    return Reason.INTERRUPTED if evidence.journaled else Reason.INTERRUPTED_BEFORE_SAVE
+
+
 def never_decides(evidence: Evidence) -> Reason:
     """A judge who is safe and of no use."""
     del evidence
@@ -217,5 +230,7 @@ FALSE_JUDGES: dict[Judge, frozenset[int]] = {
     trusts_an_unjournaled_owner: frozenset({2}),
     prefers_no_fence: frozenset({3}),
     offers_every_retry: frozenset({2, 4}),
+    trusts_a_record_that_it_cannot_read: frozenset({1, 3, 4}),
+    trusts_only_an_unjournaled_owner: frozenset({2, 3}),
     never_decides: frozenset({4}),
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from surehand.core.outcome.audit import AuditReport, audit
-from surehand.core.outcome.domain import size
+from surehand.core.outcome.domain import WHOLE
 from surehand.core.outcome.reasons import REASONS, Reason
 from surehand.core.outcome.wording import EARLIER_MAY_HAVE_SAVED, WORDING
 from surehand.core.wire import to_wire
@@ -83,7 +83,7 @@ def run_audit(console: "Console | None" = None) -> AuditReport:
     from rich.progress import Progress  # noqa: PLC0415 - costly, and wanted by people only
 
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("Judging every evidence", total=size())
+        task = progress.add_task("Judging every evidence", total=WHOLE.size)
         return audit(progress=lambda judged: progress.update(task, completed=judged))
 
 

@@ -24,24 +24,22 @@ of
 everything beneath it, by joining whole rows and columns of the product at once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import IntFlag
 from itertools import islice
-from typing import Final
+from typing import Final, assert_never
 
 from attrs import frozen
 
 from surehand.core.outcome.decide import decide as the_decide
 from surehand.core.outcome.domain import (
     CALLS,
-    CIRCUMSTANCES,
-    REPORTS,
+    WHOLE,
     Call,
     Circumstances,
+    Domain,
     Order,
     order,
-    run_at,
-    size,
     weaker_calls,
     weaker_circumstances,
     weaker_reports,
@@ -137,14 +135,10 @@ class AuditReport:
 class _Judged:
     """The domain, judged: the distinct answers, and for each evidence the number of its answer."""
 
-    reports: Sequence[AnyReport]
+    domain: Domain
     answers: tuple[Answer, ...]
     calls: bytes
     runs: bytes
-
-    def size(self) -> int:
-        """How many values of evidence were judged."""
-        return size(self.reports)
 
     def plane(self, bits_of: Callable[[Answer], int]) -> bytes:
         """For each run the bits that its answer has."""
@@ -153,27 +147,25 @@ class _Judged:
 
 def audit(
     judge: Judge = the_decide,
-    reports: Sequence[AnyReport] = REPORTS,
+    domain: Domain = WHOLE,
     progress: Progress = lambda _: None,
 ) -> AuditReport:
     """Judge the whole domain and check the invariants.
 
     Args:
         judge: What picks the reason.
-        reports: The reports of the domain. A smaller list makes a smaller audit; each report that says one fact less
-            than
-            another of the list must be on it.
+        domain: What is judged; less than the whole makes a smaller audit.
         progress: Told how many values are judged, after each report.
 
     Returns:
         Sizes, findings, and how many cases lead to each reason.
     """
-    judged = _judge_all(judge, reports, progress)
+    judged = _judge_all(judge, domain, progress)
     return AuditReport(
-        domain_size=judged.size(),
+        domain_size=domain.size,
         calls=len(CALLS),
-        reports=len(reports),
-        circumstances=len(CIRCUMSTANCES),
+        reports=len(domain.reports),
+        circumstances=len(domain.circumstances),
         answers=len(judged.answers),
         findings=(_done(judged), _nothing_written(judged), _monotone(judged), _closed(judged)),
         rows=_rows(judged),
@@ -198,25 +190,27 @@ def check_claims(answer: Answer) -> int:
     return (1 << list(CheckedHow).index(answer.checked_how)) - 1
 
 
-def _judge_all(judge: Judge, reports: Sequence[AnyReport], progress: Progress) -> _Judged:
+def _judge_all(judge: Judge, domain: Domain, progress: Progress) -> _Judged:
     numbers: dict[Answer, int] = {}
     calls = bytes(_number(numbers, judge(call), call) for call in CALLS)
     runs = bytearray()
-    for report in reports:
-        runs += _judge_report(judge, report, numbers)
+    for report in domain.reports:
+        runs += _judge_report(judge, report, domain.circumstances, numbers)
         progress(len(CALLS) + len(runs))
-    return _Judged(reports, tuple(numbers), calls, bytes(runs))
+    return _Judged(domain, tuple(numbers), calls, bytes(runs))
 
 
 def _number(numbers: dict[Answer, int], reason: Reason, evidence: Evidence) -> int:
     return numbers.setdefault(answer_of(reason, evidence), len(numbers))
 
 
-def _judge_report(judge: Judge, report: AnyReport, numbers: dict[Answer, int]) -> bytes:
+def _judge_report(
+    judge: Judge, report: AnyReport, circumstances: tuple[Circumstances, ...], numbers: dict[Answer, int]
+) -> bytes:
     """Judge one report in all circumstances. Of these only the reason depends on them: the rest follows from it."""
     known: dict[Reason, int] = {}
     row = bytearray()
-    for around in CIRCUMSTANCES:
+    for around in circumstances:
         run = RunObserved(around.process, report, around.pause, around.approval)
         reason = judge(run)
         if reason not in known:
@@ -245,13 +239,13 @@ def _claiming(judged: _Judged, wanted: Claim) -> Iterator[tuple[Evidence, Answer
             yield call, judged.answers[number]
     for index, number in enumerate(judged.runs):
         if claiming[number]:
-            yield run_at(judged.reports, index), judged.answers[number]
+            yield judged.domain.run_at(index), judged.answers[number]
 
 
 def _done(judged: _Judged) -> Finding:
     claiming = _claiming(judged, Claim.SAVED | Claim.RECORD_CHANGED)
     violations = (_told(evidence, answer) for evidence, answer in claiming if not _proves_saved(evidence))
-    return _finding(1, "done only from consistent verified evidence with a clean exit", judged.size(), violations)
+    return _finding(1, "done only from consistent verified evidence with a clean exit", judged.domain.size, violations)
 
 
 def _proves_saved(evidence: Evidence) -> bool:
@@ -268,7 +262,7 @@ def _nothing_written(judged: _Judged) -> Finding:
     claiming = _claiming(judged, Claim.NOTHING_WRITTEN | Claim.CALL_WROTE_NOTHING | Claim.SAFE_TO_RETRY)
     violations = (_told(evidence, answer) for evidence, answer in claiming if claims_in(answer) & ~_proven(evidence))
     title = "nothing was written, and safe to retry, only where the evidence proves it"
-    return _finding(2, title, judged.size(), violations)
+    return _finding(2, title, judged.domain.size, violations)
 
 
 def _proven(evidence: Evidence) -> Claim:
@@ -293,15 +287,15 @@ def _proven(evidence: Evidence) -> Claim:
 
 
 def _monotone(judged: _Judged) -> Finding:
-    reports = order(judged.reports, weaker_reports)
-    around = order(CIRCUMSTANCES, weaker_circumstances)
+    reports = order(judged.domain.reports, weaker_reports)
+    around = order(judged.domain.circumstances, weaker_circumstances)
     calls = order(CALLS, weaker_calls)
     runs = _strengthened_runs(judged, reports, around)
     pairs = _pairs(reports, around) + sum(map(len, calls.beneath))
     return _finding(
         3,
         "less evidence never gives a stronger claim",
-        pairs + judged.size(),
+        pairs + judged.domain.size,
         (example for part in (_strengthened_calls(judged, calls), runs) for example in part),
     )
 
@@ -322,7 +316,7 @@ def _strengthened_calls(judged: _Judged, calls: Order[Call]) -> Iterator[str]:
 
 def _strengthened_runs(judged: _Judged, reports: Order[AnyReport], around: Order[Circumstances]) -> Iterator[str]:
     """Runs that contradict themselves and claim something, and runs with less evidence beneath that claims more."""
-    contradicted = _contradicted(judged.reports)
+    contradicted = _contradicted(judged.domain)
     record = judged.plane(claims_in)
     checks = judged.plane(check_claims)
     gathered = zip(_gathered(record, reports, around), _gathered(checks, reports, around), strict=True)
@@ -332,12 +326,12 @@ def _strengthened_runs(judged: _Judged, reports: Order[AnyReport], around: Order
     ):
         more = record_said if contradiction else (record_less & ~record_said) | (checks_less & ~checks_said)
         if more:
-            yield _told(run_at(judged.reports, index), judged.answers[judged.runs[index]])
+            yield _told(judged.domain.run_at(index), judged.answers[judged.runs[index]])
 
 
 def _gathered(plane: bytes, reports: Order[AnyReport], around: Order[Circumstances]) -> bytes:
     """For each run the bits of all runs with no more evidence: its own and those beneath it."""
-    width = len(CIRCUMSTANCES)
+    width = len(around.below)
     gathered = bytearray(plane)
     for place in reports.upwards:
         for less in reports.below[place]:
@@ -353,14 +347,14 @@ def _join(plane: bytearray, into: slice, out_of: slice) -> None:
     plane[into] = both.to_bytes(len(plane[into]))
 
 
-def _contradicted(reports: Sequence[AnyReport]) -> bytes:
+def _contradicted(domain: Domain) -> bytes:
     """For each run whether its evidence contradicts itself."""
-    around = [heard_in_circumstances(each) for each in CIRCUMSTANCES]
+    around = [heard_in_circumstances(each) for each in domain.circumstances]
     rows: dict[Testimony, bytes] = {}
-    for said in map(heard_in_report, reports):
+    for said in map(heard_in_report, domain.reports):
         if said not in rows:
             rows[said] = bytes(contradicts_itself(said | other) for other in around)
-    return b"".join(rows[heard_in_report(report)] for report in reports)
+    return b"".join(rows[heard_in_report(report)] for report in domain.reports)
 
 
 def _closed(judged: _Judged) -> Finding:
@@ -417,6 +411,8 @@ def _evidence_codes(evidence: Evidence) -> str:
             return "record unreadable"
         case RunObserved(process, report, pause, approval):
             return f"{process.value}; {_report_codes(report)}; {_pause_codes(pause)}; approval {approval.value}"
+        case _:  # pragma: no cover
+            assert_never(evidence)
 
 
 def _report_codes(report: AnyReport) -> str:
@@ -431,6 +427,8 @@ def _report_codes(report: AnyReport) -> str:
                 f"{'success' if report.success else 'no success'}, {report.delivery.value}, "
                 f"check {report.check.name.lower()} of {report.minimum.name.lower()}"
             )
+        case _:  # pragma: no cover
+            assert_never(report)
 
 
 def _pause_codes(pause: Pause) -> str:
@@ -443,3 +441,5 @@ def _pause_codes(pause: Pause) -> str:
             return "pause rejected"
         case PauseLookupFailed():
             return "pause look-up failed"
+        case _:  # pragma: no cover
+            assert_never(pause)

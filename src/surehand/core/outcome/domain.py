@@ -102,16 +102,37 @@ CALLS: Final[tuple[Call, ...]] = (
 )
 
 
-def size(reports: Sequence[AnyReport] = REPORTS) -> int:
-    """How many values of evidence there are: all of them, or those with one of the given reports."""
-    return len(CALLS) + len(reports) * len(CIRCUMSTANCES)
+@frozen
+class Domain:
+    """Evidence to judge: all calls, and the runs that are the product of reports and circumstances.
+
+    Args:
+        reports: Some or all reports. With one, those that say one fact less are on the list too.
+        circumstances: Some or all circumstances, in the same manner.
+    """
+
+    reports: tuple[AnyReport, ...]
+    circumstances: tuple[Circumstances, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return len(self.reports) * len(self.circumstances)
+
+    @property
+    def size(self) -> int:
+        """How many values of evidence there are."""
+        return len(CALLS) + self.runs
+
+    def run_at(self, index: int) -> RunObserved:
+        """The run at a place of the product, reports outermost."""
+        report, place = divmod(index, len(self.circumstances))
+        around = self.circumstances[place]
+        return RunObserved(around.process, self.reports[report], around.pause, around.approval)
 
 
-def run_at(reports: Sequence[AnyReport], index: int) -> RunObserved:
-    """The run at a place of the product of reports and circumstances, reports outermost."""
-    report, place = divmod(index, len(CIRCUMSTANCES))
-    around = CIRCUMSTANCES[place]
-    return RunObserved(around.process, reports[report], around.pause, around.approval)
+#: Everything that there is.
+WHOLE: Final = Domain(REPORTS, CIRCUMSTANCES)
 
 
 @frozen
