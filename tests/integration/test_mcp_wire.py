@@ -14,6 +14,7 @@ from support.mcp_clients import (
     environment,
     fake_server,
     first_generation_python,
+    result_of_answer,
     session,
     structured,
 )
@@ -230,3 +231,23 @@ class TestNothingButMessagesGoesOut:
 
             assert "error" in refused
             assert "result" in opened
+
+
+class TestAClientThatReadsSlowly:
+    """Answers that the client does not read yet wait, whole; a client that never reads them holds nothing up."""
+
+    def test_answers_beyond_the_pipe_arrive_whole_when_they_are_read(self) -> None:
+        with session("500") as client:
+            ids = [client.begin_call("list_workflows", {}) for _ in range(40)]
+            pages = [structured(result_of_answer(client.answer(each))) for each in ids]
+
+        assert all(page == pages[0] for page in pages)
+        assert len(json.dumps(pages)) > 4 * 65_536
+
+    def test_a_client_that_never_reads_does_not_keep_the_server_alive(self) -> None:
+        with session("500") as client:
+            for _ in range(40):
+                client.begin_call("list_workflows", {})
+            client.end_input()
+
+            assert client.exit_code() == 0
