@@ -18,10 +18,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import Mode
 from surehand.core.request.gate import Start
-from surehand.core.request.record import Phase, RunRecord
+from surehand.core.request.record import RunRecord
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 from surehand.shell.engines.browser.executor import WorkerExecutor
@@ -94,7 +95,7 @@ def measure(rounds: int, *runs: Callable[[], float]) -> list[list[float]]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="A sandbox run against a bare script.")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()

@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from attrs import define, field, frozen
 
-from surehand.core.outcome.evidence import CheckLevel
+from surehand.core.outcome.evidence import CheckLevel, Phase
 from surehand.core.request.gate import Start
-from surehand.core.request.record import Phase, RunRecord
+from surehand.core.request.record import RunRecord
 from surehand.core.workflow.bundle import (
     Bundle,
     Constant,

@@ -72,7 +72,7 @@ class Limits:
     wait_ms: int = 5_000
     open_ms: int = 15_000
     write_ms: int = 3_000
-    answer_ms: int = 8_000
+    answer_ms: int = 6_000
     react_ms: int = 600
     read_ms: int = 5_000
 

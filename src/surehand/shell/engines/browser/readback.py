@@ -73,10 +73,11 @@ class RecordChannel:
         try:
             headers = {"Accept": "application/json", "Cache-Control": "no-store", **self.target.record_headers}
             connection.request("GET", self.read_back.path, headers=headers)
-            answer = connection.getresponse()
-            if answer.status != _OK:
-                raise UnusableAnswerError
-            return _body(answer, deadline)
+            # The answer is closed by itself: one without a length keeps the socket when its connection is closed.
+            with connection.getresponse() as answer:
+                if answer.status != _OK:
+                    raise UnusableAnswerError
+                return _body(answer, deadline)
         finally:
             connection.close()
 
@@ -85,7 +86,7 @@ def _body(answer: http.client.HTTPResponse, deadline: float) -> bytes:
     """The whole body, unless it is too large or too slow."""
     parts: list[bytes] = []
     size = 0
-    while chunk := answer.read(_CHUNK):
+    while chunk := answer.read1(_CHUNK):
         parts.append(chunk)
         size += len(chunk)
         if size > MAX_BYTES or time.monotonic() > deadline:
