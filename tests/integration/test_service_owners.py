@@ -15,11 +15,13 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
-from support.service import DEADLINE, DONE, INPUTS, Bench, held
+from support.service import DEADLINE, DONE, INPUTS, Bench, BrokenStore, FakeExecutor, comes_true, held
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
-from surehand.core.outcome.result import CallFacts, EngineName, Mode, project
+from surehand.core.outcome.result import CallFacts, EngineName, FailedCheck, Mode, project
+from surehand.core.request.record import RunRecord
 from surehand.shell.identity import new_token
 from surehand.shell.locks import OwnerLock
 from surehand.shell.store import open_store
@@ -198,3 +200,121 @@ class TestAProcessThatIsKilledLeavesWhatItsRecordProves:
         assert (Outcome.DONE, 2) == (result.outcome, result.attempt)
         assert Reason.INTERRUPTED_BEFORE_SAVE is (bench.attempts()[0].result or result).reason
         bench.close()
+
+
+class TestAnExecutorThatDoesNotSayHowARunEndedProvesNothing:
+    """What the record proves is told; a run that was not taken was not launched."""
+
+    @pytest.fixture
+    def executor(self, owner: OwnerLock) -> FakeExecutor:
+        """An executor whose owner lives."""
+        return FakeExecutor(owner.token)
+
+    @pytest.fixture
+    def bench(self, tmp_path: Path, executor: FakeExecutor) -> Iterator[Bench]:
+        """A service on that executor."""
+        bench = Bench(tmp_path, executor=executor)
+        yield bench
+        bench.close()
+
+    @pytest.mark.parametrize(
+        ("crossed", "reason"), [(False, Reason.INTERRUPTED_BEFORE_SAVE), (True, Reason.INTERRUPTED)]
+    )
+    def test_one_that_fails(self, bench: Bench, executor: FakeExecutor, crossed: bool, reason: Reason) -> None:
+        ticket = bench.call()
+        if crossed:
+            assert bench.store.begin_delivery(ticket.run_id, executor.owner_token)
+
+        executor.ends[ticket.run_id].set_exception(RuntimeError("a text"))
+
+        assert reason is bench.end_of(ticket).reason
+        assert Phase.FINISHED is bench.attempts()[0].phase
+
+    def test_one_that_fails_while_the_store_fails(self, bench: Bench, executor: FakeExecutor) -> None:
+        ticket = bench.call()
+        end = bench.service.watch(ticket.run_id)
+        bench.broken.failing.add("load")
+
+        executor.ends[ticket.run_id].set_exception(RuntimeError("a text"))
+
+        result = held(end.result(DEADLINE))
+        assert (Reason.RESULT_UNREADABLE, False) == (result.reason, result.record_saved)
+
+    def test_one_that_does_not_take_the_run(self, bench: Bench, executor: FakeExecutor) -> None:
+        executor.refuses = True
+
+        result = held(bench.call().result)
+
+        assert (Reason.PLATFORM_ERROR, RecordChanged.NO, 1) == (result.reason, result.record_changed, result.attempt)
+        assert result == bench.attempts()[0].result
+
+    def test_one_that_says_it_is_believed(self, bench: Bench, executor: FakeExecutor) -> None:
+        ticket = bench.call()
+        facts = CallFacts(run_id=ticket.run_id, mode=Mode.SANDBOX, engine=EngineName.BROWSER, attempt=1)
+        end = project(DONE, facts)
+        assert bench.store.finish(ticket.run_id, executor.owner_token, end)
+
+        executor.ends[ticket.run_id].set_result(end)
+
+        assert end == bench.end_of(ticket)
+
+
+class UnreadableStore(BrokenStore):
+    """A store whose finished records no longer satisfy the contract."""
+
+    def load(self, run_id: str) -> RunRecord | None:
+        """The record without its result."""
+        record = super().load(run_id)
+        return None if record is None else evolve(record, result=None)
+
+    def attempts(self, request_key: str) -> tuple[RunRecord, ...]:
+        """The records without their results."""
+        return tuple(evolve(record, result=None) for record in super().attempts(request_key))
+
+
+class TestAStoredResultThatCannotBeReadIsDoubt:
+    """It is told as result_unreadable, and nothing is tried again."""
+
+    def test_a_repeat_and_a_question(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, store=UnreadableStore())
+        run_id = bench.finished().run_id
+
+        again, asked = bench.call().result, bench.service.current(run_id)
+
+        assert asked is not None
+        assert [(Reason.RESULT_UNREADABLE, RecordChanged.UNKNOWN)] * 2 == [
+            (held(each).reason, each.record_changed) for each in (again, asked)
+        ]
+        assert 1 == len(bench.engine.jobs)
+        bench.close()
+
+
+class TestAWaitOutlivesAStoreThatFailsForATime:
+    """A store that cannot answer now is asked again."""
+
+    def test_the_end_is_told_after_it_was_mended(self, bench: Bench, owner: OwnerLock) -> None:
+        left = bench.left_behind(Phase.DELIVERING, owner.token)
+        waiting = bench.service.watch(left.run_id)
+        bench.broken.failing.add("load")
+        owner.release()
+        with pytest.raises(TimeoutError):
+            waiting.result(0.3)
+
+        bench.broken.failing.clear()
+
+        assert Reason.INTERRUPTED is waiting.result(DEADLINE).reason
+
+
+class TestWarmingUpStartsTheEngineBeforeTheFirstCall:
+    """The store is opened and the engine started; what refuses then is told by the first call."""
+
+    def test_it_is_started(self, bench: Bench) -> None:
+        bench.service.warm()
+
+        assert comes_true(lambda: bool(bench.locks))
+
+    def test_what_refuses_is_told_by_the_first_call(self, bench: Bench) -> None:
+        bench.missing = (FailedCheck.BROWSER_MISSING,)
+        bench.service.warm()
+
+        assert (FailedCheck.BROWSER_MISSING,) == bench.call().result.failed_checks

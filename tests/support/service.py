@@ -8,7 +8,9 @@ Laws of this module:
 
 import importlib
 import threading
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -170,6 +172,38 @@ class BrokenStore(MemoryStore):
             return super().attempts(request_key)
 
 
+def comes_true(question: Callable[[], bool]) -> bool:
+    """Whether the answer becomes yes before the deadline; for what happens in a thread that tells nobody."""
+    end = time.monotonic() + DEADLINE
+    while not question() and time.monotonic() < end:
+        time.sleep(0.01)
+    return question()
+
+
+@define
+class FakeExecutor:
+    """An executor that executes nothing: the test says what comes of each run."""
+
+    owner_token: str
+    engine_name: EngineName = EngineName.BROWSER
+    journaled: bool = True
+    refuses: bool = False
+    ends: dict[str, Future[RunResult]] = field(factory=dict[str, Future[RunResult]])
+
+    def submit(self, record: RunRecord, job: Job) -> Future[RunResult]:
+        """Take the run, or refuse it."""
+        assert job.run_id == record.run_id
+        if self.refuses:
+            raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING)
+        return self.ends.setdefault(record.run_id, Future())
+
+    def cancel(self, run_id: str) -> None:
+        """Nothing is executed that could be stopped."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
 @frozen
 class FakeCrew:
     """An executor, and no app."""
@@ -195,6 +229,7 @@ class Bench:
     missing: tuple[FailedCheck, ...] = ()
     closed: bool = False
     runs_enabled: bool = True
+    executor: Executor | None = None
     locks: list[OwnerLock] = field(factory=list[OwnerLock])
     service: Service = field(init=False)
 
@@ -267,6 +302,8 @@ class Bench:
     def _start(self, premises: Premises) -> Crew:
         if self.missing:
             raise EngineUnavailableError(*self.missing)
+        if self.executor is not None:
+            return FakeCrew(self.executor)
         lock = OwnerLock.acquire(premises.folder)
         self.locks.append(lock)
         return FakeCrew(LocalExecutor(self.engine, premises.store, lock, SYSTEM_CLOCK, Mode.SANDBOX))
