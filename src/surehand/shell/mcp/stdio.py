@@ -267,7 +267,7 @@ class StdioTransport(Generic[M]):
             channel: The client's lines.
             opening: The first of them.
             codec: The library's messages.
-            on_first_answer: Called once, when the session has its first answer.
+            on_first_answer: Called once, when the session has written its first answer.
             on_end: Called once, when no more input will be read and open requests should come to their answers.
         """
         self._channel = channel
@@ -329,8 +329,15 @@ class StdioTransport(Generic[M]):
                 self._channel.stop()
         else:
             self._channel.write(encode(sent))
+            if is_answer:
+                self._note_first_answer()
         if is_answer:
             self._settle(sent)
+
+    def _note_first_answer(self) -> None:
+        if self._on_first_answer is not None:
+            self._on_first_answer()
+            self._on_first_answer = None
 
     def _settle(self, answer: dict[str, object]) -> None:
         request_id = id_of(answer)
@@ -338,9 +345,6 @@ class StdioTransport(Generic[M]):
             self._open.discard(request_id)
         if not self._open:
             self._answered.set()
-        if self._on_first_answer is not None:
-            self._on_first_answer()
-            self._on_first_answer = None
 
     async def _drain(self) -> None:
         """Let open requests come to their answers, for a bounded time."""
