@@ -272,6 +272,26 @@ CASES: dict[str, tuple[Scenario, TransactionOutcome, PauseCategory | None]] = {
     "lost on the way": (scenario(save_click=SaveClick.LOST_ON_THE_WAY), DOUBT, PauseCategory.EFFECT_INDETERMINATE),
     "a click that sends nothing": (scenario(save_click=SaveClick.SENDS_NOTHING), HALTED, PauseCategory.POSTCONDITION),
     "a question before the save": (scenario(save_click=SaveClick.ASKS_FIRST), HALTED, PauseCategory.HALT),
+    "a boundary that refuses": (
+        scenario(save_click=SaveClick.BOUNDARY_REFUSES),
+        TransactionOutcome.FAILED_PLATFORM,
+        None,
+    ),
+    "a boundary that refuses, and the page complains": (
+        scenario(save_click=SaveClick.BOUNDARY_REFUSES_AND_PAGE_ASKS),
+        TransactionOutcome.FAILED_PLATFORM,
+        None,
+    ),
+    "a wish to stop at the boundary": (
+        scenario(save_click=SaveClick.STOPPED_AT_BOUNDARY),
+        TransactionOutcome.CANCELED,
+        None,
+    ),
+    "a connection that fails behind the boundary": (
+        scenario(save_click=SaveClick.NEVER_LEAVES),
+        TransactionOutcome.FAILED_PLATFORM,
+        None,
+    ),
     "a question after the save": (
         scenario(save_click=SaveClick.SENDS_THEN_ASKS),
         DOUBT,
@@ -323,6 +343,9 @@ CASES: dict[str, tuple[Scenario, TransactionOutcome, PauseCategory | None]] = {
     "a dead app": (scenario(dead_from=9), TransactionOutcome.FAILED_PLATFORM, None),
     "a broken engine": (scenario(fault_at=(9, FaultKind.ENGINE_BROKEN)), TransactionOutcome.FAILED_PLATFORM, None),
     "canceled": (scenario(canceled_at=9), TransactionOutcome.CANCELED, None),
+    "canceled while it reads back": (scenario(canceled_at=36, lag_ms=500), VERIFIED, None),
+    "canceled while it waits": (scenario(canceled_at=37, lag_ms=500), VERIFIED, None),
+    "out of time while it reads back": (scenario(out_of_time_at=36, lag_ms=500), VERIFIED, None),
     "out of time": (scenario(out_of_time_at=9), TransactionOutcome.FAILED_PLATFORM, None),
 }
 
@@ -349,6 +372,19 @@ class TestCases:
         finish = drive(replay, scenario()).finish
 
         assert finish == _finish(VERIFIED, ExecutionOutcome.VERIFIED, Delivery.SENT_ONCE, NoPause())
+
+    @pytest.mark.parametrize(
+        ("drawn", "check"),
+        [
+            (scenario(server=Server.STORES_NOTHING), CheckLevel.SYSTEM_OF_RECORD),
+            (scenario(unanswered_reads=frozenset(range(1, 20))), CheckLevel.UNCHECKED),
+            (scenario(save_click=SaveClick.SENDS_THEN_ASKS), CheckLevel.UNCHECKED),
+            (scenario(row=Row.TWO), CheckLevel.UNCHECKED),
+        ],
+        ids=["read", "not answered", "not asked", "not saved"],
+    )
+    def test_a_report_claims_a_check_only_when_the_records_were_read(self, drawn: Scenario, check: CheckLevel) -> None:
+        assert drive(replay, drawn).finish.report.check is check
 
     def test_the_save_is_asked_for_once_and_with_its_route(self) -> None:
         saves = [command for command, _ in drive(replay, scenario()).exchanges if isinstance(command, Save)]

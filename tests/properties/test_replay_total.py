@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.app_model import BUNDLE, PATIENTS, PLAIN_INPUTS, drive, longest_run, scenario
-from surehand.core.outcome.decide import decide
+from surehand.core.outcome.decide import claims, decide
 from surehand.core.outcome.evidence import (
     AFTER_DELIVERY,
     PROVEN_NO_EFFECT,
@@ -23,6 +23,7 @@ from surehand.core.outcome.reasons import NOT_FINAL, Reason
 from surehand.core.workflow import replay
 from surehand.core.workflow.bundle import ClickStep, Constant, FillStep, PageGate, Rule
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     Canceled,
     CheckPage,
     Click,
@@ -55,7 +56,13 @@ OBSERVATIONS: st.SearchStrategy[Observation] = st.one_of(
     st.builds(Fault, st.sampled_from(FaultKind)),
     st.builds(Texts, st.lists(st.sampled_from(("", *PATIENTS[0])), max_size=3).map(tuple)),
     st.builds(Records, st.lists(_RECORD, max_size=3).map(tuple)),
-    st.builds(SaveObserved, st.sampled_from(Delivery), st.integers(0, 2), st.booleans()),
+    st.builds(
+        SaveObserved,
+        st.sampled_from(Delivery),
+        st.integers(0, 2),
+        st.booleans(),
+        boundary=st.sampled_from(BoundaryAnswer),
+    ),
 )
 
 
@@ -69,7 +76,7 @@ def fitting(command: Command) -> Observation:
         case ReadRecords():
             return Records((Record("old", {}),))
         case Save():
-            return SaveObserved(Delivery.SENT_ONCE, 0)
+            return SaveObserved(Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED)
         case _:
             return Done()
 
@@ -156,13 +163,20 @@ class TestAnswersThatDoNotFit:
         st.sampled_from([delivery for delivery in Delivery if delivery is not Delivery.NOT_SENT]),
     )
     def test_a_verdict_about_a_write_that_was_not_asked_for_is_doubt(self, steps: int, delivery: Delivery) -> None:
-        _, command = replay.step(advanced(steps)[0], SaveObserved(delivery, 0))
+        _, command = replay.step(advanced(steps)[0], SaveObserved(delivery, 0, boundary=BoundaryAnswer.GRANTED))
 
         assert isinstance(command, Finish)
         assert command.report.transaction is TransactionOutcome.RECONCILIATION_REQUIRED
 
     @pytest.mark.parametrize(
-        "seen", [Done(), Texts(()), Texts(("a", "b")), Records(()), SaveObserved(Delivery.NOT_SENT, 0)]
+        "seen",
+        [
+            Done(),
+            Texts(()),
+            Texts(("a", "b")),
+            Records(()),
+            SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED),
+        ],
     )
     def test_an_answer_of_another_kind_before_the_save_is_a_platform_error(self, seen: Observation) -> None:
         identity_at = SAVE_AT - 1
@@ -181,18 +195,50 @@ class TestAnswersThatDoNotFit:
         assert command.report.transaction is TransactionOutcome.RECONCILIATION_REQUIRED
         assert command.report.delivery is Delivery.UNKNOWN
 
+    @given(
+        st.sampled_from([delivery for delivery in Delivery if delivery is not Delivery.NOT_SENT]),
+        st.sampled_from([answer for answer in BoundaryAnswer if answer is not BoundaryAnswer.GRANTED]),
+        st.booleans(),
+    )
+    def test_a_write_that_the_boundary_did_not_allow_is_doubt(
+        self, delivery: Delivery, answer: BoundaryAnswer, dialog: bool
+    ) -> None:
+        _, command = replay.step(advanced(SAVE_AT)[0], SaveObserved(delivery, 0, dialog, boundary=answer))
+
+        assert isinstance(command, Finish)
+        assert command.report.transaction is TransactionOutcome.RECONCILIATION_REQUIRED
+
+    @given(st.sampled_from(BoundaryAnswer), st.integers(0, 3), st.booleans())
+    def test_a_save_that_did_not_leave_is_always_proven_not_to_have_written(
+        self, answer: BoundaryAnswer, stopped: int, dialog: bool
+    ) -> None:
+        seen = SaveObserved(Delivery.NOT_SENT, stopped, dialog, boundary=answer)
+        _, command = replay.step(advanced(SAVE_AT)[0], seen)
+
+        assert isinstance(command, Finish)
+        assert command.report.transaction in PROVEN_NO_EFFECT
+        evidence = RunObserved(ProcessFact.EXITED_CLEANLY, command.report, command.pause, Approval.NOT_ASKED)
+        assert claims(evidence).safe_to_retry is (answer is not BoundaryAnswer.NOT_ASKED)
+
     def test_a_save_without_a_baseline_is_doubt(self) -> None:
         state = advanced(SAVE_AT)[0]
         assert isinstance(state, replay.Entering)
 
-        _, command = replay.step(evolve(state, baseline=None), SaveObserved(Delivery.SENT_ONCE, 0))
+        _, command = replay.step(
+            evolve(state, baseline=None), SaveObserved(Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED)
+        )
 
         assert isinstance(command, Finish)
         assert command.report.transaction is TransactionOutcome.RECONCILIATION_REQUIRED
 
     @pytest.mark.parametrize("after", [1, 2])
     @pytest.mark.parametrize(
-        "seen", [Texts(()), SaveObserved(Delivery.NOT_SENT, 0), Fault(FaultKind.UNEXPECTED_DIALOG)]
+        "seen",
+        [
+            Texts(()),
+            SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED),
+            Fault(FaultKind.UNEXPECTED_DIALOG),
+        ],
     )
     def test_an_answer_of_another_kind_after_the_save_is_doubt(self, seen: Observation, after: int) -> None:
         _, command = replay.step(advanced(SAVE_AT + after)[0], seen)
@@ -308,11 +354,11 @@ class TestTwoMatches:
 class TestLength:
     """The stated bound is reached and not passed."""
 
-    def test_a_run_that_polls_to_the_end_is_as_long_as_the_bound_allows(self) -> None:
-        exchanges = drive(replay, scenario(lag_ms=10_000)).exchanges
+    @pytest.mark.parametrize("interval_ms", [500, 700, 5_000])
+    def test_a_run_that_polls_to_the_end_waits_exactly_its_deadline(self, interval_ms: int) -> None:
+        bundle = evolve(BUNDLE, read_back=evolve(BUNDLE.read_back, interval_ms=interval_ms))
+        exchanges = drive(replay, scenario(lag_ms=10_000), bundle).exchanges
+        waits = [command.milliseconds for command, _ in exchanges if isinstance(command, Wait)]
 
-        assert SAVE_AT < len(exchanges) <= LENGTH
-        assert (
-            sum(command.milliseconds for command, _ in exchanges if isinstance(command, Wait))
-            == BUNDLE.read_back.deadline_ms
-        )
+        assert SAVE_AT < len(exchanges) <= longest_run(bundle)
+        assert sum(waits) == BUNDLE.read_back.deadline_ms
