@@ -135,6 +135,3 @@ REASONS: dict[Reason, Claims] = {
 
 #: Reasons that are never stored as a run's final result.
 NOT_FINAL = frozenset({Reason.RUNNING, Reason.WAITING_FOR_APPROVAL})
-
-#: Reasons after which the same request id may start a new attempt; each proves that nothing was written.
-RETRYABLE_REASONS = frozenset(reason for reason, claims in REASONS.items() if claims.safe_to_retry)
