@@ -193,7 +193,7 @@ def _may_write(store: RunStore, record: RunRecord) -> bool:
     """Whether the store lets a run write; an error does not, and neither does not knowing the run."""
     try:
         return store.begin_delivery(record.run_id, record.owner)
-    except StoreUnavailableError:
+    except StoreError:
         return False
 
 

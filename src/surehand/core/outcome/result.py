@@ -114,6 +114,7 @@ class FailedCheck(Enum):
     STORE_UNAVAILABLE = "store_unavailable"
     STORE_OF_OTHER_KIND = "store_of_other_kind"
     STORE_NEWER = "store_newer"
+    STORE_RESTORED = "store_restored"
 
 
 @frozen

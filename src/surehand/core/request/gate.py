@@ -80,6 +80,9 @@ def earlier_attempts(attempts: tuple[RunRecord, ...]) -> EarlierAttempts:
 
 
 def _is_other_request(attempt: RunRecord, draft: RunRecord) -> bool:
+    """Whether an attempt asked for something else; one that is known by its key alone is never held to differ."""
+    if not attempt.fingerprint:
+        return False
     return attempt.workflow != draft.workflow or not same_fingerprint(attempt.fingerprint, draft.fingerprint)
 
 

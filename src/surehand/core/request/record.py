@@ -24,7 +24,8 @@ class RunRecord:
         request_key: ``sha256`` of the request id in hexadecimal; refusals that reserve nothing carry it too.
         attempt: 1 to 5; 0 for a call that reserved nothing.
         workflow: The declared name of the workflow, or ``None`` for an unknown one.
-        fingerprint: Keyed fingerprint of workflow and inputs, hexadecimal; empty for a call that reserved nothing.
+        fingerprint: Keyed fingerprint of workflow and inputs, hexadecimal; empty for a call that reserved nothing, and
+            for a request of which a restored store has nothing but the key.
         owner: Token of the process that may move the run on; empty for a call that reserved nothing.
         journaled: Whether the engine passes the delivery boundary durably.
         phase: Where the run stands.

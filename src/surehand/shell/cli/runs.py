@@ -7,6 +7,7 @@ Laws of this module:
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_op
 from surehand.shell.config import settings
 from surehand.shell.execution import kept_result
 from surehand.shell.output import STYLES, make_console, print_json, print_result
-from surehand.shell.store import open_store
+from surehand.shell.store import open_restored, open_store
 from surehand.shell.store.base import StoreError
 
 LIST_EPILOG = """\b
@@ -38,10 +39,16 @@ Examples:
 {EXIT_TABLE}
 """
 
+ACCEPT_EPILOG = """\b
+Examples:
+  surehand runs accept-restored
+  surehand runs accept-restored --yes --json
+"""
+
 
 @click.group()
 def command() -> None:
-    """List the runs of this installation, or show one."""
+    """List the runs of this installation, show one, or take a restored store over."""
 
 
 @command.command("list", epilog=LIST_EPILOG)
@@ -93,6 +100,38 @@ def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: boo
             ctx.exit(NOT_IN_ORDER)
     print_result(result, as_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
+
+
+@command.command("accept-restored", epilog=ACCEPT_EPILOG)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def accept_restored_store(ctx: click.Context, yes: bool, runs_dir: str | None, as_json: bool) -> None:
+    """Go on with a run store that was copied or restored.
+
+    What ran after the backup was made is not in it. No request that is known here, by the store or by the notes beside
+    it, runs again: it is answered as it was, or not_sure_if_saved. A request of that time that neither of them knows
+    would run again, so look into the app before such a request is repeated. Stop every program that uses the store
+    first.
+    """
+    from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.store.restored import accept_restored  # noqa: PLC0415 - as above
+
+    if not yes:
+        click.confirm("Go on with the run store as it is now?", abort=True, err=True)
+    try:
+        with closing(open_restored(settings(runs_dir).state_folder)) as store:
+            accepted = accept_restored(store, SYSTEM_CLOCK, Mode.SANDBOX)
+    except StoreError as error:
+        click.echo(f"Error: the run store cannot be taken over ({error.check.value}).", err=True)
+        ctx.exit(NOT_IN_ORDER)
+    if as_json:
+        print_json({"epoch": accepted.epoch, "closed": accepted.known, "lost": accepted.lost})
+    else:
+        click.echo(f"Epoch {accepted.epoch} begins.")
+        click.echo(f"Requests that could have run again and are closed now: {accepted.known}.")
+        click.echo(f"Requests that the store had lost and that never run again: {accepted.lost}.")
 
 
 def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from surehand.shell.store.base import RunStore
+from surehand.shell.store.base import RestoredStore, RunStore
 
-__all__ = ["open_store"]
+__all__ = ["open_restored", "open_store"]
 
 
 def open_store(folder: Path, *, read_only: bool = False) -> RunStore:
@@ -20,17 +20,30 @@ def open_store(folder: Path, *, read_only: bool = False) -> RunStore:
     Raises:
         StoreError: The folder refuses, or what lies in it is not to be trusted. Nothing was changed.
     """
+    return _open(folder, read_only=read_only, restored=False)
+
+
+def open_restored(folder: Path) -> RestoredStore:
+    """Open a ledger that was copied, restored or taken away, so that a new epoch can begin with it.
+
+    Raises:
+        StoreError: The folder refuses, or the ledger is not to be trusted for another reason.
+    """
+    return _open(folder, read_only=False, restored=True)
+
+
+def _open(folder: Path, *, read_only: bool, restored: bool) -> RestoredStore:
     try:
         from surehand.shell.store.sqlite import SqliteRefusedError, SqliteStore  # noqa: PLC0415 - SQLite may be missing
     except ImportError:
-        return _claims(folder, read_only=read_only)
+        return _claims(folder, read_only=read_only, restored=restored)
     try:
-        return SqliteStore.open(folder, read_only=read_only)
+        return SqliteStore.open(folder, read_only=read_only, restored=restored)
     except SqliteRefusedError:
-        return _claims(folder, read_only=read_only)
+        return _claims(folder, read_only=read_only, restored=restored)
 
 
-def _claims(folder: Path, *, read_only: bool) -> RunStore:
+def _claims(folder: Path, *, read_only: bool, restored: bool) -> RestoredStore:
     from surehand.shell.store.claims import ClaimStore  # noqa: PLC0415 - the fallback is rarely needed
 
-    return ClaimStore.open(folder, read_only=read_only)
+    return ClaimStore.open(folder, read_only=read_only, restored=restored)

@@ -50,6 +50,12 @@ class StoreNewerError(StoreError):
     check = FailedCheck.STORE_NEWER
 
 
+class StoreRestoredError(StoreError):
+    """The store was copied, or restored from a backup: what was asked since then is not in it."""
+
+    check = FailedCheck.STORE_RESTORED
+
+
 class RunStore(Protocol):
     """What every store does; ``tests/properties`` and the conformance suite hold its laws.
 
@@ -141,6 +147,29 @@ class RunStore(Protocol):
 def is_run_id(text: str) -> bool:
     """Whether a text can name a run at all; any other one names none, and never reaches a file name or a query."""
     return _RUN_ID.fullmatch(text) is not None
+
+
+class RestoredStore(RunStore, Protocol):
+    """A durable store, as it is seen by one who takes it over after it was copied or restored."""
+
+    def noted(self) -> frozenset[str]:
+        """The request keys that were ever reserved here, also those of which the store itself knows nothing any more.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        ...
+
+    def begin_epoch(self) -> int:
+        """Seal the store as the one that goes on from here; every process that has it open is refused from then on.
+
+        Returns:
+            The number of the epoch that begins.
+
+        Raises:
+            StoreError: It was not sealed, or that is not known.
+        """
+        ...
 
 
 def require_draft(record: RunRecord) -> None:

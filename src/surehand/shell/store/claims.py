@@ -6,14 +6,17 @@ Laws of this module:
   anything is answered. No file is ever changed; the phases of a run are numbered files, each made once.
 - A reservation counts from the moment when its attempt has its name; what was written before that is nobody's run.
 - A file that is there and cannot be read is corrupt, not absent.
+- Claims that were copied or restored are refused by their seal; it counts the places in the order.
 - Lookups cost the same however many runs there are; lists read a folder. It is a fallback, not a rival.
 
 Below ``claims``: ``runs/<run id>.0`` is a record as it was reserved, ``runs/<run id>.1`` and up are its phases,
-``attempts/<request key>:<n>`` and ``order/<n>`` are further names of the ``.0`` files.
+``attempts/<request key>:<n>`` and ``order/<n>`` are further names of the ``.0`` files. ``layout`` holds the version,
+the random name and the epoch of the claims; it alone is ever replaced.
 """
 
 import json
 import os
+import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -38,11 +41,13 @@ from surehand.shell.files import (
     sync_folder,
     write_durably,
 )
+from surehand.shell.identity import new_token
 from surehand.shell.locks import Gate, LockTimeoutError
 from surehand.shell.store.base import (
     StoreCorruptError,
     StoreNewerError,
     StoreOfOtherKindError,
+    StoreRestoredError,
     StoreUnavailableError,
     is_run_id,
     kept_result,
@@ -51,13 +56,16 @@ from surehand.shell.store.base import (
     require_whole_history,
     result_text,
 )
+from surehand.shell.store.seal import Seal, SealFile, require_goes_on
 
 CLAIMS: Final = "claims"
-LEDGER: Final = "ledger.db"
+LEDGER: Final = ("ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-journal", "ledger.seal")
 TURNS: Final = "ledger.lock"
 
 #: The version of the layout; a higher one was written by a newer Surehand.
-LAYOUT: Final = 1
+LAYOUT: Final = 2
+
+_LAYOUT: Final = re.compile(rb"([0-9]{1,9})(?: ([0-9a-f]{32}) ([0-9]{1,9}))?")
 
 _FOLDERS: Final = ("runs", "attempts", "order")
 _MOVES: Final = 3
@@ -91,24 +99,32 @@ _Kept = TypeVar("_Kept", _Reservation, _Move)
 class ClaimStore:
     """The ledger in claim files; the docstrings of ``RunStore`` apply."""
 
-    def __init__(self, folder: Path, *, read_only: bool) -> None:
+    def __init__(self, folder: Path, *, read_only: bool, restored: bool = False) -> None:
         self._folder: Final = folder
         self._claims: Final = folder / CLAIMS
         self._runs: Final = self._claims / "runs"
         self._attempts: Final = self._claims / "attempts"
         self._order: Final = self._claims / "order"
         self._read_only: Final = read_only
+        self._restored: Final = restored
+        self._seal: Final = SealFile(self._claims)
+        self._name = ""
         self._last_order = 0
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, *, read_only: bool = False) -> Self:
+    def open(cls, folder: Path, *, read_only: bool = False, restored: bool = False) -> Self:
         """Open the claim files of a folder, and make their folders when there are none.
+
+        Args:
+            folder: The state folder.
+            read_only: Never write; missing claims are then an error, and restored ones can be read.
+            restored: Take claims that were restored or are gone, to begin a new epoch with them.
 
         Raises:
             StoreError: The folder refuses, or what lies in it is not to be trusted.
         """
-        store = cls(folder, read_only=read_only)
+        store = cls(folder, read_only=read_only, restored=restored)
         with _store_errors():
             store._open()
         return store
@@ -130,8 +146,7 @@ class ClaimStore:
             self._require_writable()
             self._require_unused(record.run_id)
             self._write_move(record, 1)
-            order = self._write_reservation(record)
-            sync_folder(order.parent)
+            self._count(self._write_reservation(record))
 
     def mark_started(self, run_id: str, owner: str) -> bool:
         """``reserved -> started``; the name is flushed only when the run is not journaled."""
@@ -193,6 +208,17 @@ class ClaimStore:
             for _ in self._newest(None):
                 pass
 
+    def noted(self) -> frozenset[str]:
+        """Every request key that was ever reserved under this seal, as far as notes were kept."""
+        with _store_errors():
+            return self._seal.noted()
+
+    def begin_epoch(self) -> int:
+        """Seal the claims as the ones that go on from here; returns the number of the epoch."""
+        with _store_errors(), Gate(self._folder / TURNS).turn():
+            self._require_open()
+            return self._put_seal()
+
     def close(self) -> None:
         """Refuse every later call; nothing is held."""
         self._closed = True
@@ -209,10 +235,17 @@ class ClaimStore:
         self._refuse_other_kind()
         if not _is(self._claims / "layout"):
             self._make()
-        self._require_known_layout()
+        seal = None if self._restored or self._read_only else self._seal.read()
+        version, self._name, _ = self._require_known_layout()
         for name in _FOLDERS:
             if not (self._claims / name).is_dir() or (self._claims / name).is_symlink():
                 raise StoreCorruptError("a folder of claims is missing")
+        if self._restored or self._read_only:
+            return
+        if version < LAYOUT:
+            self._bring_forward()
+        elif not self._seal.belongs(require_goes_on(seal, self._name, self._known_places(seal))):
+            raise StoreRestoredError("a copy")
 
     def _make(self) -> None:
         if self._read_only:
@@ -223,29 +256,76 @@ class ClaimStore:
                 return
             if _is(self._runs) and any(self._runs.iterdir()):
                 raise StoreCorruptError("claims without their layout")
+            self._require_nothing_lost()
             for name in _FOLDERS:
                 private_folder(self._claims / name)
-            write_durably(self._claims / "layout", str(LAYOUT).encode())
+            if self._restored:
+                self._put_layout(new_token(), 0)
+            else:
+                self._put_seal()
+
+    def _bring_forward(self) -> None:
+        """Seal claims of the first layout, which knew no seals."""
+        with Gate(self._folder / TURNS).turn():
+            version, self._name, _ = self._require_known_layout()
+            if version < LAYOUT:
+                self._require_nothing_lost()
+                self._put_seal()
+
+    def _require_nothing_lost(self) -> None:
+        """Refuse to begin where a seal says that claims were in use."""
+        seal = None if self._restored else self._seal.read()
+        if seal is not None and seal.count:
+            raise StoreRestoredError("the claims are gone")
+
+    def _put_seal(self) -> int:
+        """Put a new seal on the claims: beside them first, so that claims of an older name stay refused."""
+        known = self._require_known_layout()[2] if _is(self._claims / "layout") else 0
+        name = new_token()
+        epoch = max(known, self._seal.epoch()) + 1
+        self._seal.write(name, epoch, 0)
+        self._put_layout(name, epoch)
+        self._name = name
+        return epoch
+
+    def _put_layout(self, name: str, epoch: int) -> None:
+        write_durably(self._claims / "layout", f"{LAYOUT} {name} {epoch}".encode())
+
+    def _known_places(self, seal: Seal | None) -> int:
+        """As many places as the seal counts, if the last of them is there."""
+        count = 0 if seal is None else seal.count
+        return count if count == 0 or _is(self._order / f"{count:012}") else 0
+
+    def _count(self, order: Path) -> None:
+        """Say that this place in the order is taken for good. Who counts at the same time may leave a lower count."""
+        if not self._restored:
+            self._seal.count(self._name, int(order.name))
 
     def _refuse_other_kind(self) -> None:
-        if any(_is(self._folder / (LEDGER + end)) for end in ("", "-wal", "-shm", "-journal")):
+        if any(_is(self._folder / name) for name in LEDGER):
             raise StoreOfOtherKindError("a ledger of SQLite is here")
 
-    def _require_known_layout(self) -> None:
+    def _require_known_layout(self) -> tuple[int, str, int]:
+        """Version, name and epoch of the claims; the first layout had neither name nor epoch."""
         text = read_private(self._claims / "layout")
-        if not text.isdigit():
-            raise StoreCorruptError("not a layout")
-        if int(text) > LAYOUT:
+        version, found = text.partition(b" ")[0], _LAYOUT.fullmatch(text)
+        if version.isdigit() and int(version) > LAYOUT:
             raise StoreNewerError("a newer layout")
+        if found is None or (int(found[1]) == LAYOUT) is (found[2] is None):
+            raise StoreCorruptError("not a layout")
+        return int(found[1]), (found[2] or b"").decode(), int(found[3] or 0)
 
     # Writing.
 
     def _claim(self, record: RunRecord) -> bool:
         """Give a reservation its attempt's name; ``False``, and nothing left behind, when that is taken."""
+        if record.attempt == 1 and not self._restored:
+            self._seal.note(record.request_key)
         order = self._write_reservation(record)
         reservation = self._phase_file(record.run_id, 0)
         if link_exclusively(reservation, self._attempts / attempt_key(record.request_key, record.attempt)):
             sync_folder(self._attempts)
+            self._count(order)
             return True
         order.unlink()
         reservation.unlink()
@@ -296,6 +376,8 @@ class ClaimStore:
         self._require_open()
         if self._read_only:
             raise StoreUnavailableError("opened for reading only")
+        if not self._restored and self._require_known_layout()[1] != self._name:
+            raise StoreRestoredError("another epoch has begun")
 
     def _require_open(self) -> None:
         if self._closed or not _is(self._claims / "layout"):

@@ -9,6 +9,7 @@ Laws of this module:
   3.7.0 to 3.51.2 (a checkpoint that overlaps a commit).
 - An error of COMMIT is no rollback. Both ways stay open until the log has been written back and cut, and the row read.
 - A file that is not whole is corrupt, not absent: nothing runs on it and it is kept as it is.
+- A ledger that was copied or restored is refused: each flushed change is counted in it and then on its seal.
 - SQLite alone opens the file: a second descriptor, closed, would drop SQLite's own locks.
 """
 
@@ -45,6 +46,7 @@ from surehand.shell.store.base import (
     StoreError,
     StoreNewerError,
     StoreOfOtherKindError,
+    StoreRestoredError,
     StoreUnavailableError,
     is_run_id,
     kept_result,
@@ -53,10 +55,11 @@ from surehand.shell.store.base import (
     require_whole_history,
     result_text,
 )
+from surehand.shell.store.seal import SealFile, require_goes_on
 
 LEDGER: Final = "ledger.db"
 TURNS: Final = "ledger.lock"
-CLAIMS: Final = "claims"
+CLAIMS: Final = ("claims", "claims.seal")
 
 #: Says in the file's header whose it is.
 APPLICATION_ID: Final = 0x53524844
@@ -84,6 +87,15 @@ CREATE TABLE runs (
   CHECK (attempt > 0 OR phase = 'finished')
 ) STRICT"""
 
+#: One row: the random name of the ledger, empty until it is sealed; its epoch; how many changes were flushed.
+_CREATE_LEDGER: Final = """\
+CREATE TABLE ledger (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  name TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  changes INTEGER NOT NULL
+) STRICT"""
+
 #: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -101,6 +113,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
         ),
     ),
+    (
+        _CREATE_LEDGER,
+        "INSERT INTO ledger VALUES (1, '', 0, 0)",
+        "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger stays'); END",
+        (
+            "CREATE TRIGGER ledger_goes_on BEFORE UPDATE ON ledger "
+            "WHEN NEW.epoch < OLD.epoch OR NEW.changes < OLD.changes "
+            "BEGIN SELECT RAISE(ABORT, 'the ledger never goes back'); END"
+        ),
+    ),
 )
 
 _COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
@@ -113,6 +135,9 @@ _NEXT_NEWEST: Final = (
     "ORDER BY seq DESC LIMIT ?"
 )
 _INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+_LEDGER: Final = "SELECT name, epoch, changes FROM ledger"
+_COUNT: Final = "UPDATE ledger SET changes = changes + 1 WHERE name = ? RETURNING changes"
+_NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
 _MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 
 #: What SQLite answers when the write-ahead log is on.
@@ -170,10 +195,13 @@ class _Links:
 class SqliteStore:
     """The ledger in one SQLite file; the docstrings of ``RunStore`` apply."""
 
-    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+    def __init__(self, folder: Path, *, read_only: bool = False, restored: bool = False) -> None:
         self._folder: Final = folder
         self._path: Final = folder / LEDGER
         self._read_only: Final = read_only
+        self._restored: Final = restored
+        self._seal: Final = SealFile(self._path)
+        self._name = ""
         self._gate: Final = Gate(folder / TURNS)
         self._links = _Links()
         self._file: os.stat_result | None = None
@@ -181,20 +209,21 @@ class SqliteStore:
         _OPEN.add(self)
 
     @classmethod
-    def open(cls, folder: Path, *, read_only: bool = False) -> Self:
+    def open(cls, folder: Path, *, read_only: bool = False, restored: bool = False) -> Self:
         """Open the ledger of a folder, and make it when there is none.
 
         Nothing is written when a ledger of this version is there, so that a full disk or a read-only mount can be read.
 
         Args:
             folder: The state folder.
-            read_only: Never write; a missing ledger is then an error.
+            read_only: Never write; a missing ledger is then an error, and a restored one can be read.
+            restored: Take a ledger that was restored or is gone, to begin a new epoch with it.
 
         Raises:
             SqliteRefusedError: SQLite cannot keep a ledger here, and there is none yet.
             StoreError: The folder refuses, or what lies in it is not to be trusted.
         """
-        store = cls(folder, read_only=read_only)
+        store = cls(folder, read_only=read_only, restored=restored)
         try:
             with _store_errors():
                 store._open()
@@ -211,6 +240,8 @@ class SqliteStore:
             decision = decide(_attempts(link, draft.request_key), draft)
             if not isinstance(decision, Start):
                 return decision, None
+            if decision.record.attempt == 1 and not self._restored:
+                self._seal.note(draft.request_key)
             return decision, _insert(link, decision.record)
 
         return self._change(change)
@@ -270,6 +301,16 @@ class SqliteStore:
         """Let SQLite read every page and compare every index with its table."""
         self._read(_require_integrity)
 
+    def noted(self) -> frozenset[str]:
+        """Every request key that was ever reserved under this ledger's seal, as far as notes were kept."""
+        with _store_errors():
+            return self._seal.noted()
+
+    def begin_epoch(self) -> int:
+        """Seal the ledger as the one that goes on from here; returns the number of the epoch."""
+        with _store_errors(), self._turn() as links:
+            return self._sealed(links)
+
     def close(self) -> None:
         """Close the connections when it is our turn; when it never is, they stay until the process ends."""
         if self._closed:
@@ -308,6 +349,46 @@ class SqliteStore:
         if self._read(_require_known_version) < len(MIGRATIONS):
             self._migrate()
         self._read(self._require_whole)
+        if not self._read_only:
+            self._require_seal()
+
+    def _require_seal(self) -> None:
+        """Refuse a ledger that is not the one which went on; seal one that is new."""
+        seal = None if self._restored else self._seal.read()
+        self._name, _, changes = self._read(_ledger)
+        if self._restored:
+            return
+        if not self._name:
+            with self._turn() as links:
+                self._name, _, changes = _ledger(self._writer(links, flushed=True))
+                if not self._name:
+                    self._require_nothing_lost()
+                    self._sealed(links)
+        elif not self._seal.belongs(require_goes_on(seal, self._name, changes)):
+            raise StoreRestoredError("a copy")
+
+    def _require_nothing_lost(self) -> None:
+        """Refuse to begin where a seal says that a ledger was in use."""
+        seal = None if self._restored else self._seal.read()
+        if seal is not None and seal.count:
+            raise StoreRestoredError("the ledger is gone")
+
+    def _sealed(self, links: _Links) -> int:
+        """Put a new seal on the ledger: beside it first, so that one whose own name lags behind stays refused."""
+        link = self._writer(links, flushed=True)
+        link.execute("BEGIN IMMEDIATE")
+        _, epoch, changes = _ledger(link)
+        name = new_token()
+        epoch = max(epoch, self._seal.epoch()) + 1
+        self._seal.write(name, epoch, changes)
+        link.execute(_NEW_EPOCH, (name, epoch))
+        try:
+            _commit(link)
+        except sqlite3.Error:
+            links.doubt = True
+            raise
+        self._name = name
+        return epoch
 
     def _require_whole(self, link: sqlite3.Connection) -> None:
         """Refuse a file whose size, schema or, while that is cheap, content does not fit."""
@@ -330,10 +411,11 @@ class SqliteStore:
             raise StoreUnavailableError("there is no ledger")
         with self._gate.turn():
             if not self._path.exists():
+                self._require_nothing_lost()
                 self._create()
 
     def _refuse_other_kind(self) -> None:
-        if os.path.lexists(self._folder / CLAIMS):
+        if any(os.path.lexists(self._folder / name) for name in CLAIMS):
             raise StoreOfOtherKindError("claim files are here")
 
     def _create(self) -> None:
@@ -402,9 +484,25 @@ class SqliteStore:
                 link = self._writer(links, flushed=flushed)
                 link.execute("BEGIN IMMEDIATE")
                 answer, written = change(link)
-                if written is None or self._committed(links, written, flushed=flushed):
+                if written is None:
+                    return answer
+                changes = self._counted(link) if flushed else 0
+                if self._committed(links, written, flushed=flushed):
+                    if changes:
+                        self._seal.count(self._name, changes)
                     return answer
         raise StoreUnavailableError("the disk did not take the change")
+
+    def _counted(self, link: sqlite3.Connection) -> int:
+        """Count a change of the ledger that goes on, and nobody else's; 0 for one that is being taken over."""
+        if self._restored:
+            return 0
+        seal = self._seal.read()
+        changes = cast("list[tuple[int]]", link.execute(_COUNT, (self._name,)).fetchall())
+        if not changes:
+            raise StoreRestoredError("another epoch has begun")
+        require_goes_on(seal, self._name, changes[0][0])
+        return changes[0][0]
 
     def _committed(self, links: _Links, written: RunRecord, *, flushed: bool) -> bool:
         try:
@@ -652,6 +750,14 @@ def _expected_schema(migrations: tuple[tuple[str, ...], ...]) -> tuple[object, .
 
 def _commit(link: sqlite3.Connection) -> None:
     link.execute("COMMIT")
+
+
+def _ledger(link: sqlite3.Connection) -> tuple[str, int, int]:
+    """Name, epoch and number of changes of the ledger."""
+    row = cast("tuple[str, int, int] | None", link.execute(_LEDGER).fetchone())
+    if row is None:
+        raise StoreCorruptError("a ledger without its own row")
+    return row
 
 
 def _insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
