@@ -4,13 +4,15 @@ import json
 import os
 import signal
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
-from support.browser import Site, eventually, family, note_job, note_site, reserved
+from support.browser import NOTE_FORM, Site, eventually, family, note_job, note_site, reserved
+from surehand.core.outcome.decide import claims
 from surehand.core.outcome.evidence import (
     CallRefused,
     Delivery,
@@ -20,7 +22,7 @@ from surehand.core.outcome.evidence import (
     Report,
     RunObserved,
 )
-from surehand.core.outcome.reasons import Outcome, Reason
+from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import EngineName, FailedCheck, Mode, Proof
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import Job
@@ -167,7 +169,7 @@ class TestStopping:
 
         evidence = engine.execute(note_job(new_run_id(), site, "x"), boundary)
 
-        assert report(evidence).delivery is Delivery.NOT_SENT
+        assert (reason(evidence), report(evidence).delivery) == (Reason.CANCELED, Delivery.NOT_SENT)
         assert (boundary.crossings, site.posts) == (0, [])
 
     def test_a_wish_to_stop_after_the_boundary_does_not_stop_the_read_back(
@@ -181,13 +183,40 @@ class TestStopping:
         assert reason(evidence) is Reason.SAVED_AND_CHECKED
         assert site.posts == ["/records"]
 
+    def test_a_wish_to_stop_ends_the_wait_for_a_page(self, engine: BrowserEngine, site: Site) -> None:
+        site.pages["/new"] = "<h1>Something else</h1>"
+        boundary = OpenBoundary(stop_after=60)
+        begun = time.monotonic()
+
+        evidence = engine.execute(note_job(new_run_id(), site, "x"), boundary)
+
+        assert reason(evidence) is Reason.CANCELED
+        assert time.monotonic() - begun < LIMITS.wait_ms / 1000
+
     def test_a_boundary_that_refuses_lets_nothing_out(self, engine: BrowserEngine, site: Site) -> None:
         boundary = OpenBoundary(allow=False)
 
         evidence = engine.execute(note_job(new_run_id(), site, "x"), boundary)
 
-        assert report(evidence).delivery is Delivery.NOT_SENT
+        assert (reason(evidence), report(evidence).delivery) == (Reason.PLATFORM_ERROR, Delivery.NOT_SENT)
         assert (boundary.crossings, site.posts) == (1, [])
+
+    def test_a_save_click_that_sends_nothing_is_proven_to_have_sent_nothing(
+        self, tmp_path_factory: pytest.TempPathFactory, site: Site
+    ) -> None:
+        # The page takes the click, and writes when nobody waits for it any more.
+        late = "event.preventDefault(); setTimeout(() => this.submit(), 60000)"
+        site.pages["/new"] = NOTE_FORM.replace("<form ", f'<form onsubmit="{late}" ')
+        boundary = OpenBoundary()
+        hasty = BrowserEngine(tmp_path_factory.mktemp("state") / "fence", limits=evolve(LIMITS, write_ms=500))
+        try:
+            evidence = hasty.execute(note_job(new_run_id(), site, "x"), boundary)
+        finally:
+            hasty.close()
+
+        assert (reason(evidence), report(evidence).delivery) == (Reason.UNEXPECTED_SCREEN, Delivery.NOT_SENT)
+        assert claims(evidence).record_changed is RecordChanged.NO
+        assert (boundary.crossings, site.posts) == (0, [])
 
     def test_the_time_limit_ends_a_run_before_its_save(self, engine: BrowserEngine, site: Site) -> None:
         evidence = engine.execute(note_job(new_run_id(), site, "x", time_limit_ms=1), OpenBoundary())

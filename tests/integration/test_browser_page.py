@@ -22,6 +22,7 @@ from support.browser import (
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import Constant, PageGate, Target, TargetKind
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     CheckPage,
     Choose,
     Click,
@@ -362,7 +363,7 @@ class TestDialogs:
 
         observed = visit.do(Save(button("Save"), None, SAVE_ROUTE))
 
-        assert observed == SaveObserved(Delivery.NOT_SENT, 0, unexpected_dialog=True)
+        assert observed == SaveObserved(Delivery.NOT_SENT, 0, unexpected_dialog=True, boundary=BoundaryAnswer.NOT_ASKED)
         assert site.posts == []
 
     def test_a_dialog_after_the_write_is_told(self, visit: Visit, site: Site) -> None:
@@ -371,7 +372,7 @@ class TestDialogs:
 
         observed = visit.do(Save(button("Save"), None, SAVE_ROUTE))
 
-        assert observed == SaveObserved(Delivery.SENT_ONCE, 0, unexpected_dialog=True)
+        assert observed == SaveObserved(Delivery.SENT_ONCE, 0, unexpected_dialog=True, boundary=BoundaryAnswer.GRANTED)
 
 
 class TestSaving:
@@ -381,7 +382,9 @@ class TestSaving:
         with note_site() as site, lab.visit(site, limits=PATIENT) as visit:
             visit.do(Open("/new"))
 
-            assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(Delivery.SENT_ONCE, 0)
+            assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(
+                Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED
+            )
             assert visit.crossings == [True]
             assert site.posts == ["/records"]
 
@@ -392,7 +395,7 @@ class TestSaving:
 
         observed = visit.do(Save(button("Save"), None, SAVE_ROUTE))
 
-        assert observed == SaveObserved(Delivery.SENT_ONCE, 0, unexpected_dialog=True)
+        assert observed == SaveObserved(Delivery.SENT_ONCE, 0, unexpected_dialog=True, boundary=BoundaryAnswer.GRANTED)
 
     def test_a_boundary_that_refuses_lets_nothing_out(self, lab: Lab) -> None:
         with note_site() as site, lab.visit(site, limits=PATIENT, allow=False) as visit:
@@ -401,7 +404,7 @@ class TestSaving:
             observed = visit.do(Save(button("Save"), None, SAVE_ROUTE))
 
             assert isinstance(observed, SaveObserved)
-            assert observed.delivery is Delivery.NOT_SENT
+            assert (observed.delivery, observed.boundary) == (Delivery.NOT_SENT, BoundaryAnswer.REFUSED)
             assert visit.crossings == [False]
             assert site.posts == []
 
@@ -409,13 +412,17 @@ class TestSaving:
         late = "<button id=b>Save</button><script>setTimeout(() => b.onclick = () => fetch('/records', "
         show(visit, site, late + "{method: 'POST'}), 60000)</script>")
 
-        assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(Delivery.NOT_SENT, 0)
+        assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(
+            Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED
+        )
         assert visit.crossings == []
 
     def test_a_covered_save_sends_nothing(self, visit: Visit, site: Site) -> None:
         show(visit, site, NOTE_FORM + TOAST)
 
-        assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(Delivery.NOT_SENT, 0)
+        assert visit.do(Save(button("Save"), None, SAVE_ROUTE)) == SaveObserved(
+            Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED
+        )
         assert site.posts == []
 
     def test_an_answer_that_never_comes_leaves_doubt(self, lab: Lab) -> None:

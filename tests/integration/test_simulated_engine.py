@@ -23,6 +23,7 @@ from surehand.core.workflow.bundle import (
 )
 from surehand.core.workflow.card import default_card
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     CheckPage,
     Choose,
     Click,
@@ -224,6 +225,7 @@ class TestTheBoundary:
         evidence = _run("normal", RecordingBoundary(allows=False))
 
         assert asked == []
+        assert decide(evidence) is Reason.PLATFORM_ERROR
         assert claims(evidence).record_changed is RecordChanged.NO
 
 
@@ -347,12 +349,17 @@ class TestTheModelIsFenced:
         return model
 
     def _save(self, model: SandboxModel, target: Target, boundary: RecordingBoundary) -> SaveObserved:
-        return model.save(Save(target, None, sandbox_bundle().save.route), boundary.cross)
+        def cross() -> BoundaryAnswer:
+            return BoundaryAnswer.GRANTED if boundary.cross() else BoundaryAnswer.REFUSED
+
+        return model.save(Save(target, None, sandbox_bundle().save.route), cross)
 
     def test_the_armed_route_saves_through_the_boundary(self) -> None:
         model, boundary = self._at(7), RecordingBoundary()
 
-        assert self._save(model, sandbox_bundle().save.target, boundary) == SaveObserved(Delivery.SENT_ONCE, 0)
+        assert self._save(model, sandbox_bundle().save.target, boundary) == SaveObserved(
+            Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED
+        )
         assert boundary.crossings == 1
         assert [note.note for note in model.clinic.notes(CASES["normal"], TARGET)][1:] == ["a text"]
 
@@ -376,7 +383,7 @@ class TestTheModelIsFenced:
 
         observed = self._save(self._at(steps), target, boundary)
 
-        assert observed == SaveObserved(Delivery.NOT_SENT, 0)
+        assert observed == SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
         assert boundary.crossings == 0
 
     @pytest.mark.parametrize(

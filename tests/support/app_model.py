@@ -50,6 +50,7 @@ from surehand.core.workflow.bundle import (
     entered_on_save_page,
 )
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     Canceled,
     CheckPage,
     Choose,
@@ -249,6 +250,23 @@ class SaveClick(Enum):
     LOST_ON_THE_WAY = "lost_on_the_way"
     ASKS_FIRST = "asks_first"
     SENDS_THEN_ASKS = "sends_then_asks"
+    BOUNDARY_REFUSES = "boundary_refuses"
+    BOUNDARY_REFUSES_AND_PAGE_ASKS = "boundary_refuses_and_page_asks"
+    STOPPED_AT_BOUNDARY = "stopped_at_boundary"
+    NEVER_LEAVES = "never_leaves"
+
+
+#: What the fence measures and the boundary says, where a click does not send once.
+_FENCE_SAYS: dict[SaveClick, tuple[Delivery, BoundaryAnswer]] = {
+    SaveClick.SENDS_NOTHING: (Delivery.NOT_SENT, BoundaryAnswer.NOT_ASKED),
+    SaveClick.ASKS_FIRST: (Delivery.NOT_SENT, BoundaryAnswer.NOT_ASKED),
+    SaveClick.BOUNDARY_REFUSES: (Delivery.NOT_SENT, BoundaryAnswer.REFUSED),
+    SaveClick.BOUNDARY_REFUSES_AND_PAGE_ASKS: (Delivery.NOT_SENT, BoundaryAnswer.REFUSED),
+    SaveClick.STOPPED_AT_BOUNDARY: (Delivery.NOT_SENT, BoundaryAnswer.STOP_WANTED),
+    SaveClick.NEVER_LEAVES: (Delivery.NOT_SENT, BoundaryAnswer.GRANTED),
+    SaveClick.SENDS_ANSWER_LOST: (Delivery.UNKNOWN, BoundaryAnswer.GRANTED),
+    SaveClick.LOST_ON_THE_WAY: (Delivery.UNKNOWN, BoundaryAnswer.GRANTED),
+}
 
 
 @unique
@@ -439,14 +457,9 @@ class App:
         click = SaveClick.SENDS_NOTHING if self._dead(now) else faults.save_click
         if click in (SaveClick.SENDS, SaveClick.SENDS_ANSWER_LOST, SaveClick.SENDS_THEN_ASKS):
             self._receive()
-        delivery = {
-            SaveClick.SENDS_NOTHING: Delivery.NOT_SENT,
-            SaveClick.ASKS_FIRST: Delivery.NOT_SENT,
-            SaveClick.SENDS_ANSWER_LOST: Delivery.UNKNOWN,
-            SaveClick.LOST_ON_THE_WAY: Delivery.UNKNOWN,
-        }.get(click, Delivery.SENT_ONCE)
-        dialog = click in (SaveClick.ASKS_FIRST, SaveClick.SENDS_THEN_ASKS)
-        return SaveObserved(delivery, faults.stopped_writes, dialog)
+        delivery, boundary = _FENCE_SAYS.get(click, (Delivery.SENT_ONCE, BoundaryAnswer.GRANTED))
+        asks = (SaveClick.ASKS_FIRST, SaveClick.SENDS_THEN_ASKS, SaveClick.BOUNDARY_REFUSES_AND_PAGE_ASKS)
+        return SaveObserved(delivery, faults.stopped_writes, click in asks, boundary=boundary)
 
     def _receive(self) -> None:
         """The server gets one write and does with it what it does."""

@@ -33,6 +33,7 @@ from surehand.core.workflow.bundle import (
     TargetKind,
     WriteRoute,
 )
+from surehand.core.workflow.commands import BoundaryAnswer
 from surehand.core.workflow.fence import FenceRules
 from surehand.core.workflow.params import Parameter, ParameterType
 from surehand.shell.engines.base import AppTarget, Job
@@ -253,9 +254,9 @@ class Lab:
         self.visits += 1
         crossings: list[bool] = []
 
-        async def on_boundary() -> bool:
+        async def on_boundary() -> BoundaryAnswer:
             crossings.append(allow)
-            return allow
+            return BoundaryAnswer.GRANTED if allow else BoundaryAnswer.REFUSED
 
         fence = self.run(self.tools.fence.open_run(f"visit-{self.visits}", FenceRules((site.origin,))))
         context = self.run(new_context(self.tools.browser, fence.proxy_url))

@@ -18,6 +18,7 @@ from attrs import define, field, frozen
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import Bundle, Target, TargetKind
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     CheckPage,
     Choose,
     Click,
@@ -289,8 +290,8 @@ class PlainPerformer:
         try:
             self._submit(node, IMPATIENT)
         except TimeoutError:
-            return SaveObserved(Delivery.UNKNOWN, 0)
-        return SaveObserved(Delivery.SENT_ONCE, 0)
+            return SaveObserved(Delivery.UNKNOWN, 0, boundary=BoundaryAnswer.GRANTED)
+        return SaveObserved(Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED)
 
     def _submit(self, button: Node, timeout: float) -> None:
         (form,) = [form for form in self.person.page.all("form") if button in form.walk()]

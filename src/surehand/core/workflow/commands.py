@@ -11,7 +11,7 @@ Laws of this module:
 from collections.abc import Mapping
 from enum import Enum, unique
 
-from attrs import frozen
+from attrs import field, frozen
 
 from surehand.core.outcome.evidence import Delivery, Pause, Report
 from surehand.core.workflow.bundle import PageGate, Target, WriteRoute
@@ -144,13 +144,27 @@ class RecordsUnavailable:
     """The channel gave no usable answer."""
 
 
+@unique
+class BoundaryAnswer(Enum):
+    """What became of the durable delivery boundary while the save was clicked.
+
+    ``REFUSED`` covers a store that forbade the write, one that could not answer, and one that did not answer in time.
+    """
+
+    NOT_ASKED = "not_asked"
+    GRANTED = "granted"
+    REFUSED = "refused"
+    STOP_WANTED = "stop_wanted"
+
+
 @frozen
 class SaveObserved:
-    """What the fence measured: the one write, and how many further writes it stopped."""
+    """What the fence measured: the one write, how many further writes it stopped, and what the boundary said."""
 
     delivery: Delivery
     stopped_writes: int
     unexpected_dialog: bool = False
+    boundary: BoundaryAnswer = field(kw_only=True)
 
 
 @unique

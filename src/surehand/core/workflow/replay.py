@@ -45,6 +45,7 @@ from surehand.core.workflow.bundle import (
     entered_on_save_page,
 )
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     Canceled,
     CheckPage,
     Choose,
@@ -366,10 +367,30 @@ def _delivered(state: Entering, observation: Observation) -> tuple[State, Comman
     if not isinstance(observation, SaveObserved) or state.baseline is None:
         return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
     if observation.delivery is Delivery.NOT_SENT:
-        return _halted(state, PauseCategory.HALT if observation.unexpected_dialog else PauseCategory.POSTCONDITION)
+        return _unsent(state, observation)
+    if observation.boundary is not BoundaryAnswer.GRANTED:
+        # Something left that was not allowed to: what the records show would not be the work of this run.
+        return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
     if observation.unexpected_dialog:
         return _doubtful(state.bundle, observation.delivery, PauseCategory.EFFECT_INDETERMINATE)
     return Checking(state.bundle, state.inputs, state.baseline, observation.delivery), ReadRecords()
+
+
+def _unsent(state: Entering, observation: SaveObserved) -> tuple[State, Command]:
+    """End a run whose save is proven not to have left: by whom it was held back decides.
+
+    A write that reached the boundary was wanted by the page and kept from leaving by us, or by a connection that could
+    not be made: a later attempt may succeed. A dialog of such a page is its answer to that.
+    """
+    match observation.boundary:
+        case BoundaryAnswer.STOP_WANTED:
+            return _stopped(state, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
+        case BoundaryAnswer.REFUSED | BoundaryAnswer.GRANTED:
+            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+        case BoundaryAnswer.NOT_ASKED:
+            return _halted(state, PauseCategory.HALT if observation.unexpected_dialog else PauseCategory.POSTCONDITION)
+        case _:  # pragma: no cover
+            assert_never(observation.boundary)
 
 
 def _checking(state: Checking, observation: Observation) -> tuple[State, Command]:

@@ -22,6 +22,7 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.outcome.result import EngineName
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     Canceled,
     CheckPage,
     Choose,
@@ -106,6 +107,8 @@ class _Performer:
             case _:  # pragma: no cover
                 assert_never(command)
 
-    def _cross(self) -> bool:
+    def _cross(self) -> BoundaryAnswer:
+        if self.boundary.stop_requested():
+            return BoundaryAnswer.STOP_WANTED
         self.crossed = self.boundary.cross()
-        return self.crossed
+        return BoundaryAnswer.GRANTED if self.crossed else BoundaryAnswer.REFUSED

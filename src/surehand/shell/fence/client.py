@@ -26,7 +26,7 @@ from surehand.shell.fence.control import (
     LINE_LIMIT,
     Accepted,
     ArmRun,
-    BoundaryAnswer,
+    BoundaryAnswered,
     BoundaryAsked,
     CloseRun,
     ControlError,
@@ -111,7 +111,7 @@ class _Channel:
         try:
             granted = await self.boundaries.pop(run_id)()
         finally:
-            self._send(BoundaryAnswer(run_id, granted=granted))
+            self._send(BoundaryAnswered(run_id, granted=granted))
 
     def _send(self, order: Order) -> None:
         if self._orders is not None and not self._orders.is_closing():

@@ -61,14 +61,14 @@ class CloseRun:
 
 
 @frozen
-class BoundaryAnswer:
+class BoundaryAnswered:
     """The delivery boundary was passed, or not. No answer."""
 
     run_id: str
     granted: bool
 
 
-Order = OpenRun | ArmRun | SettleRun | CountRun | CloseRun | BoundaryAnswer
+Order = OpenRun | ArmRun | SettleRun | CountRun | CloseRun | BoundaryAnswered
 
 
 @frozen
@@ -118,7 +118,7 @@ class Refused:
 
 @frozen
 class BoundaryAsked:
-    """A save waits for the delivery boundary of this run. Answer: ``BoundaryAnswer``."""
+    """A save waits for the delivery boundary of this run. Answer: ``BoundaryAnswered``."""
 
     run_id: str
 

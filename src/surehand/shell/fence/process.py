@@ -21,7 +21,7 @@ from surehand.shell.fence.control import (
     LINE_LIMIT,
     Accepted,
     ArmRun,
-    BoundaryAnswer,
+    BoundaryAnswered,
     BoundaryAsked,
     CloseRun,
     ControlError,
@@ -63,7 +63,7 @@ class _Fence:
 
     def take(self, order: Order) -> None:
         """Begin to carry out an order."""
-        if isinstance(order, BoundaryAnswer):
+        if isinstance(order, BoundaryAnswered):
             self._answer_boundary(order)
         else:
             self._keep(self._carry_out(order))
@@ -108,7 +108,7 @@ class _Fence:
     def _close(self, run_id: str) -> None:
         proxy = self._runs.pop(run_id)
         proxy.close()
-        self._answer_boundary(BoundaryAnswer(run_id, granted=False))
+        self._answer_boundary(BoundaryAnswered(run_id, granted=False))
         self._keep(proxy.finish())
 
     async def _ask_boundary(self, run_id: str) -> bool:
@@ -117,7 +117,7 @@ class _Fence:
         self._say(BoundaryAsked(run_id))
         return await answer
 
-    def _answer_boundary(self, answer: BoundaryAnswer) -> None:
+    def _answer_boundary(self, answer: BoundaryAnswered) -> None:
         waiting = self._boundaries.pop(answer.run_id, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(answer.granted)

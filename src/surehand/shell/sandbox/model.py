@@ -17,6 +17,7 @@ from attrs import define, field, frozen
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import Bundle, PageGate, Target, TargetKind, WriteRoute
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     CheckPage,
     Choose,
     Click,
@@ -130,7 +131,7 @@ class SandboxModel:
             case _:  # pragma: no cover
                 assert_never(command)
 
-    def save(self, command: Save, cross: Callable[[], bool]) -> SaveObserved:
+    def save(self, command: Save, cross: Callable[[], BoundaryAnswer]) -> SaveObserved:
         """Click with the fence armed.
 
         Args:
@@ -145,12 +146,14 @@ class SandboxModel:
             return _NOT_SENT
         match self._kind(found.act, command.route):
             case RequestKind.SAVE_WRITE:
-                return SaveObserved(found.act.handle(), 0) if cross() else _NOT_SENT
+                answer = cross()
+                delivery = found.act.handle() if answer is BoundaryAnswer.GRANTED else Delivery.NOT_SENT
+                return SaveObserved(delivery, 0, boundary=answer)
             case RequestKind.HARMLESS_WRITE:
                 found.act.handle()
                 return _NOT_SENT
             case _:
-                return SaveObserved(Delivery.NOT_SENT, 1)
+                return SaveObserved(Delivery.NOT_SENT, 1, boundary=BoundaryAnswer.NOT_ASKED)
 
     # The commands
 
@@ -281,7 +284,7 @@ class SandboxModel:
         return Delivery.SENT_ONCE
 
 
-_NOT_SENT: Final = SaveObserved(Delivery.NOT_SENT, 0)
+_NOT_SENT: Final = SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
 
 
 def path_fits(template: str, path: str) -> bool:

@@ -34,8 +34,10 @@ from surehand.core.outcome.evidence import (
 from surehand.core.outcome.result import EngineName, FailedCheck
 from surehand.core.request.answers import NO_REPORT
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     Canceled,
     Done,
+    Fault,
     Finish,
     Observation,
     OutOfTime,
@@ -92,9 +94,12 @@ class _Progress:
     stop_at: float
     read_until: float | None = None
 
-    async def cross(self) -> bool:
+    async def cross(self) -> BoundaryAnswer:
         """Pass the delivery boundary, unless the caller wants the run to stop."""
-        return not self.boundary.stop_requested() and await asyncio.to_thread(self.boundary.cross)
+        if self.boundary.stop_requested():
+            return BoundaryAnswer.STOP_WANTED
+        granted = await asyncio.to_thread(self.boundary.cross)
+        return BoundaryAnswer.GRANTED if granted else BoundaryAnswer.REFUSED
 
     def stopped(self) -> Canceled | OutOfTime | None:
         """Why the next command is not performed."""
@@ -211,7 +216,8 @@ class BrowserEngine:
             held.push_async_callback(fence.close)
             context = await new_context(tools.browser, fence.proxy_url)
             held.push_async_callback(context.close)
-            return RunPage(await context.new_page(), origin, fence, progress.cross, self._limits)
+            page = await context.new_page()
+            return RunPage(page, origin, fence, progress.cross, self._limits, lambda: progress.stopped() is not None)
         except Error:
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
 
@@ -234,6 +240,9 @@ class BrowserEngine:
             observation = progress.stopped() or await self._perform(command, page, channel, progress)
             if isinstance(command, Save):
                 progress.read_until = time.monotonic() + job.bundle.read_back.deadline_ms / 1000 + _READ_BACK_GRACE
+            elif isinstance(observation, Fault):
+                # What was not waited for to its end, because the run is to stop, is no fault.
+                observation = progress.stopped() or observation
             state, command = step(state, observation)
         return _observed(command)
 

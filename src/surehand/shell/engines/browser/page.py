@@ -22,6 +22,7 @@ from playwright.async_api import Browser, BrowserContext, Dialog, Error, Locator
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import Constant, PageGate, Target, TargetKind
 from surehand.core.workflow.commands import (
+    BoundaryAnswer,
     CheckPage,
     Choose,
     Click,
@@ -119,23 +120,32 @@ class RunPage:
         page: A new page; the context holds no other.
         origin: The origin of the app.
         fence: The fence of the run.
-        on_boundary: Passes the delivery boundary; ``True`` lets the write go.
+        on_boundary: Passes the delivery boundary; only ``GRANTED`` lets the write go.
         limits: How long to wait.
+        gives_up: Whether what does not hold yet is not to be waited for.
     """
 
-    def __init__(
-        self, page: Page, origin: str, fence: FenceRun, on_boundary: Callable[[], Awaitable[bool]], limits: Limits
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them given by another
+        self,
+        page: Page,
+        origin: str,
+        fence: FenceRun,
+        on_boundary: Callable[[], Awaitable[BoundaryAnswer]],
+        limits: Limits,
+        gives_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self._page = page
         self._origin = origin
         self._fence = fence
         self._on_boundary = on_boundary
         self._limits = limits
+        self._gives_up = gives_up
         self._dialog = asyncio.Event()
         self._dismissals: set[asyncio.Task[None]] = set()
         self._other_page = False
         self._crashed = False
         self._asked = asyncio.Event()
+        self._boundary = BoundaryAnswer.NOT_ASKED
         page.context.on("dialog", self._note_dialog)
         page.context.on("page", self._note_page)
         page.on("crash", self._note_crash)
@@ -212,7 +222,7 @@ class RunPage:
         while not await self._holds(gate, landmark):
             if fault := self._surprise():
                 return fault
-            if time.monotonic() > deadline or self._is_broken():
+            if self._is_over(deadline):
                 return await self._wrong_page()
             await asyncio.sleep(_LOOK_AGAIN)
         return await self._early_write() or self._surprise() or Done()
@@ -241,7 +251,7 @@ class RunPage:
                 return Fault(FaultKind.TARGET_NOT_UNIQUE)
             if all(seen):
                 return tuple(texts[0] for texts in seen)
-            if time.monotonic() > deadline or self._is_broken():
+            if self._is_over(deadline):
                 return Fault(FaultKind.TARGET_MISSING)
             await asyncio.sleep(_LOOK_AGAIN)
 
@@ -285,7 +295,7 @@ class RunPage:
             kind = _choice_fault(lists, label)
             if kind is None:
                 return None
-            if kind is FaultKind.TARGET_NOT_UNIQUE or time.monotonic() > deadline or self._is_broken():
+            if kind is FaultKind.TARGET_NOT_UNIQUE or self._is_over(deadline):
                 return Fault(kind)
             await asyncio.sleep(_LOOK_AGAIN)
 
@@ -306,7 +316,7 @@ class RunPage:
             await self._fence.arm(command.route, self._pass_boundary)
         except FenceUnavailableError:
             # A fence that was never armed has let nothing out.
-            return SaveObserved(Delivery.NOT_SENT, 0)
+            return SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
         with Traffic(self._page.context) as traffic:
             click = asyncio.create_task(self._click_to_save(self._find(command.target, command.row)))
             await self._write_begun(click)
@@ -314,11 +324,14 @@ class RunPage:
             if verdict.delivery is not Delivery.NOT_SENT:
                 await self._let_the_page_react(click, traffic)
             click.cancel()
-        return SaveObserved(verdict.delivery, verdict.stopped_writes, self._dialog.is_set())
+        return SaveObserved(verdict.delivery, verdict.stopped_writes, self._dialog.is_set(), boundary=self._boundary)
 
     async def _pass_boundary(self) -> bool:
+        # An answer that does not come in time counts as a refusal: the fence is spent by then.
+        self._boundary = BoundaryAnswer.REFUSED
         self._asked.set()
-        return await self._on_boundary()
+        self._boundary = await self._on_boundary()
+        return self._boundary is BoundaryAnswer.GRANTED
 
     async def _click_to_save(self, element: Locator) -> bool:
         try:
@@ -372,6 +385,10 @@ class RunPage:
     def _is_broken(self) -> bool:
         browser = self._page.context.browser
         return self._crashed or self._page.is_closed() or browser is None or not browser.is_connected()
+
+    def _is_over(self, deadline: float) -> bool:
+        """Whether waiting is of no use any more."""
+        return time.monotonic() > deadline or self._gives_up() or self._is_broken()
 
     def _deadline(self) -> float:
         return time.monotonic() + self._limits.wait_ms / 1000
