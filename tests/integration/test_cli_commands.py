@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from support.command_line import Told, surehand
+from surehand.core.outcome.audit import AuditReport, Finding, ReasonRow
+from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import result_schema
 from surehand.shell.cli.app import COMMANDS, EXIT_CODES
+from surehand.shell.cli.audit import command as audit_command
 
 #: It has no types of its own.
 jsonschema: Any = importlib.import_module("jsonschema")
@@ -61,6 +65,11 @@ class TestRunAnswersWithTheOutcome:
 
     def test_every_outcome_has_a_code_of_its_own(self) -> None:
         assert len(EXIT_CODES) == len({*EXIT_CODES.values(), 1, 2} - {1, 2})
+
+    def test_the_documented_codes_are_these(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+
+        assert all(f"| {code} | `{outcome.value}`" in page for outcome, code in EXIT_CODES.items())
 
     def test_inputs_from_a_file_and_text_for_people(self, tmp_path: Path) -> None:
         (tmp_path / "entry.json").write_text(entry())
@@ -209,8 +218,9 @@ class TestDemoShowsTheFiveScenarios:
         assert "\u2026" not in told.out
         assert "As an honest run ends: 5 of 5." in told.out
 
-    def test_a_browser_that_is_missing_is_refused_by_name(self, tmp_path: Path) -> None:
-        told = surehand(tmp_path, "demo", "--engine", "browser", "--json", SUREHAND_CHROMIUM="/nothing/here")
+    @pytest.mark.parametrize("asked", [("--engine", "browser"), ("--headed",)])
+    def test_a_browser_that_is_missing_is_refused_by_name(self, tmp_path: Path, asked: tuple[str, ...]) -> None:
+        told = surehand(tmp_path, "demo", *asked, "--json", SUREHAND_CHROMIUM="/nothing/here")
 
         assert 1 == told.code
         assert {("platform_error", ("browser_missing",))} == {
@@ -293,13 +303,23 @@ class TestInstallWritesTheClientsFile:
         assert "{ // a comment\n}" == (tmp_path / ".mcp.json").read_text()
 
 
-class TestAuditReportsNoViolation:
-    """The whole domain is judged, and nothing is violated."""
+class TestAuditEndsWithWhatItFound:
+    """Exit code 0 without a violation, 1 with one; text and JSON say the same."""
 
-    def test_as_json(self, tmp_path: Path) -> None:
-        told = surehand(tmp_path, "audit", "--json")
+    @pytest.mark.parametrize("violations", [0, 3])
+    @pytest.mark.parametrize("options", [(), ("--json",)])
+    def test_each_end(self, monkeypatch: pytest.MonkeyPatch, violations: int, options: tuple[str, ...]) -> None:
+        finding = Finding(1, "done only from verified evidence", 10, violations, ())
+        report = AuditReport(10, 1, 3, 3, 2, (finding,), (ReasonRow(Reason.SAVED_AND_CHECKED, 10),))
+        monkeypatch.setattr("surehand.shell.audit.audit", lambda: report)
 
-        assert (0, 0) == (told.code, json.loads(told.out)["violations"])
+        told = CliRunner().invoke(audit_command, options)
+
+        assert (1 if violations else 0) == told.exit_code
+        if options:
+            assert violations == json.loads(told.stdout)["violations"]
+        else:
+            assert told.stdout.endswith(f"{violations} violations\n")
 
 
 class TestServeSpeaksOnlyTheProtocol:

@@ -12,7 +12,7 @@ import click
 from surehand.core.outcome.result import Proof
 from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, json_option, runs_dir_option
 from surehand.shell.clock import SYSTEM_CLOCK
-from surehand.shell.config import settings
+from surehand.shell.config import SandboxEngine, settings
 from surehand.shell.output import STYLES, make_console, print_json, yes_no
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Exit codes:
 
 
 @click.command(epilog=EPILOG)
-@click.option("--headed", is_flag=True, help="Show the browser.")
+@click.option("--headed", is_flag=True, help="Show the browser; without one the demonstration is refused.")
 @engine_option("--engine")
 @runs_dir_option
 @json_option
@@ -49,7 +49,8 @@ def command(ctx: click.Context, headed: bool, sandbox_engine: str | None, runs_d
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.assembly import build_service  # noqa: PLC0415 - as above
 
-    with Surehand(build_service(settings(runs_dir, sandbox_engine, headed=headed))) as hand:
+    engine = SandboxEngine.BROWSER.value if headed and sandbox_engine is None else sandbox_engine
+    with Surehand(build_service(settings(runs_dir, engine, headed=headed))) as hand:
         shown = _in_silence(hand) if as_json else _live(hand, make_console())
     ctx.exit(0 if all(each.as_expected for each in shown) else NOT_IN_ORDER)
 
