@@ -15,7 +15,7 @@ from surehand.core.request.record import MOVES, RunRecord, finished, may_move, o
 #: An app that cannot be reached, under a request id in doubt: the reason is retryable, the answer is not.
 DOUBTFUL = CallRefused(Refusal.APP_UNREACHABLE, EarlierAttempts.UNKNOWN)
 
-#: An app out of reach, under a request id whose history is in doubt: retryable by reason, and not by answer.
+#: Every way in which one attempt can stand: under way, retryable, unwritten otherwise, in doubt, done, unreadable.
 STANDS: dict[str, Evidence | Phase | None] = {
     "reserved": Phase.RESERVED,
     "delivering": Phase.DELIVERING,
