@@ -9,7 +9,17 @@ from support.sandbox import PlainPerformer
 from surehand.core.outcome.decide import decide
 from surehand.core.outcome.evidence import Approval, ProcessFact, RunObserved
 from surehand.core.workflow.bundle import Bundle
-from surehand.core.workflow.commands import Command, Done, Finish, Observation, Record, Records, Save, Wait
+from surehand.core.workflow.commands import (
+    BoundaryAnswer,
+    Command,
+    Done,
+    Finish,
+    Observation,
+    Record,
+    Records,
+    Save,
+    Wait,
+)
 from surehand.core.workflow.replay import start, step
 from surehand.shell.sandbox.cases import CASES, Case
 from surehand.shell.sandbox.clinic import Clinic, Referral
@@ -56,7 +66,7 @@ def _run_beside(
 
 def _ask(model: SandboxModel, command: Command) -> Observation:
     if isinstance(command, Save):
-        return model.save(command, lambda: True)
+        return model.save(command, lambda: BoundaryAnswer.GRANTED)
     assert not isinstance(command, Finish)
     return Done() if isinstance(command, Wait) else model.perform(command)
 

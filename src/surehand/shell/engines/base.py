@@ -49,7 +49,10 @@ class Boundary(Protocol):
     """The durable delivery boundary and the wish to stop, as an engine sees them."""
 
     def cross(self) -> bool:
-        """Pass the boundary: durable when it answers ``True``. ``False`` means that this run may not write. Blocks for one flushed commit."""
+        """Pass the boundary: durable when it answers ``True``; ``False`` means that this run may not write.
+
+        Blocks for one flushed commit.
+        """
         ...
 
     def stop_requested(self) -> bool:
