@@ -24,6 +24,7 @@ from surehand.core.workflow.params import Parameter, ParameterType, is_date, is_
 
 Identifier = Annotated[str, Text(pattern="^[a-z][a-z0-9_]{0,39}$")]
 Path = Annotated[str, Text(pattern=r"^/[^\s#]*$", max_length=500)]
+MemberName = Annotated[str, Text(min_length=1, max_length=100)]
 
 
 @frozen
@@ -163,7 +164,7 @@ class IdentityField:
 class ReadField:
     """One field of a record as the read-back channel names it, with what it must hold."""
 
-    name: Annotated[str, Text(min_length=1, max_length=100)]
+    name: MemberName
     expected: Value
     rule: Rule
 
@@ -180,8 +181,8 @@ class ReadBack:
     level: CheckLevel
     minimum: CheckLevel
     path: Path
-    items: Annotated[str, Text(min_length=1, max_length=100)]
-    key: Annotated[str, Text(min_length=1, max_length=100)]
+    items: MemberName
+    key: MemberName
     identity: Annotated[tuple[ReadField, ...], Items(max_items=20)]
     written: Annotated[tuple[ReadField, ...], Items(max_items=100)]
     deadline_ms: Annotated[int, Number(minimum=0, maximum=600_000)]
@@ -211,6 +212,9 @@ _LEAST_IDENTITY: Final = 2
 class Bundle:
     """A compiled workflow.
 
+    ``guards`` names members of the read-back's records that the save could put back to what they were when the page was
+    loaded: they are read before anything is opened, and again directly before the save.
+
     Raises:
         ValueError: A rule of the bundle is broken; the message names the rule and no value.
     """
@@ -224,6 +228,7 @@ class Bundle:
     save: SaveStep
     read_back: ReadBack
     harmless_writes: Annotated[tuple[WriteRoute, ...], Items(max_items=20)] = field(default=())
+    guards: Annotated[tuple[MemberName, ...], Items(max_items=20)] = field(default=())
 
     def __attrs_post_init__(self) -> None:
         """Refuse a bundle that could enter less than its inputs, save unproven, or save twice."""
@@ -300,6 +305,7 @@ def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     yield "the read-back names no record", bool(read.identity)
     yield "the read-back compares nothing that was written", bool(read.written)
     yield "a member of a record is compared twice", len(_members(read)) == len(read.identity) + len(read.written)
+    yield "a guard is named twice", len(set(bundle.guards)) == len(bundle.guards)
     entered = {step.value for step in entered_on_save_page(bundle)}
     yield "something entered on the page that saves is not read back", entered <= written
     yield "a step before the save clicks what saves", not any(_clicks_save(bundle, step) for step in bundle.steps)

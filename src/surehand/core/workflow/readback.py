@@ -66,6 +66,26 @@ def judge(bundle: Bundle, inputs: Mapping[str, str], baseline: Records, after: R
     return Absent() if kept and not new else Refuted()
 
 
+def guards_hold(guards: tuple[str, ...], before: Records, after: Records) -> bool:
+    """Whether no guarded member of any record changed, came or went between two reads; compared character by character.
+
+    Args:
+        guards: The names of the members.
+        before: The read before the page was loaded.
+        after: The read directly before the save.
+    """
+    return _guarded(guards, before) == _guarded(guards, after)
+
+
+def _guarded(guards: tuple[str, ...], records: Records) -> dict[tuple[str, str], str]:
+    return {
+        (record.key, name): record.members[name]
+        for record in records.records
+        for name in guards
+        if name in record.members
+    }
+
+
 def keys_are_unique(records: Records) -> bool:
     """Whether every record of a read can be told from every other."""
     return len({record.key for record in records.records}) == len(records.records)

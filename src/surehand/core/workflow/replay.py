@@ -6,6 +6,7 @@ Laws of this module:
   with a report whose fields agree.
 - It saves at most once, and only after a baseline was read and, with nothing between, the identity was compared.
 - After the save it only reads and waits: it never opens, clicks, enters or reloads, and no wish to stop stops it.
+- What the save could overwrite unseen is guarded: it is read before anything is opened, and again as the baseline.
 - It ends: the plan is finite, and the polls of the read-back are bounded by their deadline.
 - A page that said "saved" is not evidence; only the fence's verdict and the read-back are.
 - Writes that the fence stopped after the one that it sent do not decide: they had no effect, and the fence cannot tell
@@ -76,6 +77,7 @@ from surehand.core.workflow.readback import (
     NotYet,
     Proven,
     Refuted,
+    guards_hold,
     intended_text,
     judge,
     keys_are_unique,
@@ -108,8 +110,15 @@ class Identify:
 
 
 @frozen
+class TakeGuards:
+    """Keep what the guarded members are before any page is loaded."""
+
+    command: ReadRecords
+
+
+@frozen
 class TakeBaseline:
-    """Keep what the records are before the save."""
+    """Keep what the records are before the save; no guarded member may have changed."""
 
     command: ReadRecords
 
@@ -121,17 +130,18 @@ class Deliver:
     command: Save
 
 
-Instruction = Act | Echo | Identify | TakeBaseline | Deliver
+Instruction = Act | Echo | Identify | TakeGuards | TakeBaseline | Deliver
 
 
 @frozen
 class Entering:
-    """Before the save: the plan, the instruction that waits for its answer, and the baseline once it is read."""
+    """Before the save: the plan, the instruction that waits for its answer, and what was read of the records."""
 
     bundle: Bundle
     inputs: Mapping[str, str] = field(repr=False)
     plan: tuple[Instruction, ...] = field(repr=False)
     at: int = 0
+    guarded: Records = field(default=Records(()), repr=False)
     baseline: Records | None = field(default=None, repr=False)
 
 
@@ -218,6 +228,7 @@ def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction
     entered = entered_on_save_page(bundle)
     save = bundle.save
     return (
+        *((TakeGuards(ReadRecords()),) if bundle.guards else ()),
         *(instruction for item in bundle.steps for instruction in _instructions(item, inputs)),
         TakeBaseline(ReadRecords()),
         _gate(save.page, inputs),
@@ -306,12 +317,23 @@ def _answered(state: Entering, instruction: Instruction, observation: Observatio
         case Identify(), Texts(values=seen) if len(seen) == len(instruction.expected):
             good = all(map(same, instruction.rules, instruction.expected, seen))
             return _next(state) if good else _halted(state, PauseCategory.IDENTITY)
-        case TakeBaseline(), Records() if keys_are_unique(observation):
-            return _next(evolve(state, baseline=observation))
-        case TakeBaseline(), Records() | RecordsUnavailable():
-            return _halted(state, PauseCategory.EFFECT_UNVERIFIABLE)
+        case TakeGuards() | TakeBaseline(), Records() | RecordsUnavailable():
+            return _read_before_saving(state, instruction, observation)
         case _:
             return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+
+
+def _read_before_saving(
+    state: Entering, instruction: TakeGuards | TakeBaseline, observation: Records | RecordsUnavailable
+) -> tuple[State, Command]:
+    """Keep what was read. Records that cannot be read, or told apart, cannot be compared after the save either."""
+    if isinstance(observation, RecordsUnavailable) or not keys_are_unique(observation):
+        return _halted(state, PauseCategory.EFFECT_UNVERIFIABLE)
+    if isinstance(instruction, TakeGuards):
+        return _next(evolve(state, guarded=observation))
+    if guards_hold(state.bundle.guards, state.guarded, observation):
+        return _next(evolve(state, baseline=observation))
+    return _halted(state, PauseCategory.UNMET_GUARD)
 
 
 def _next(state: Entering) -> tuple[State, Command]:
