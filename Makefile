@@ -49,7 +49,7 @@ $(VENV)/.tests: $(VENV)/.created pyproject.toml
 
 # The tests run against the wheel that users get, not against the source tree.
 wheel: $(VENV)/.tests
-	@rm -rf dist && $(BIN)/python -m build -q --wheel --outdir dist .
+	@rm -rf dist && $(BIN)/pip wheel -q --no-deps --wheel-dir dist .
 	@$(BIN)/pip install -q --force-reinstall --no-deps dist/*.whl
 
 # Back to the source tree, for development.
@@ -59,14 +59,14 @@ dev: $(VENV)/.tests
 # The older line of the MCP SDK, for the tests that drive it.
 $(SDK1)/.installed: $(VENV)/.tests wheel
 	@scripts/make-venv "$(PYTHON)" "$(SDK1)"
-	@$(SDK1)/bin/pip install -q 'mcp>=1.30,<2' && $(SDK1)/bin/pip install -q --force-reinstall --no-deps dist/*.whl
-	@$(SDK1)/bin/pip install -q dist/*.whl
+	@$(SDK1)/bin/pip install -q 'mcp>=1.30,<2' dist/*.whl
+	@$(SDK1)/bin/pip install -q --force-reinstall --no-deps dist/*.whl
 	@touch $@
 
 # Node programs of the tests: the MCP Inspector and the conformance suite.
 $(NODE)/.installed: tests/support/node/package.json $(VENV)/.tests
-	@mkdir -p $(NODE) && cp tests/support/node/package*.json $(NODE)/
-	@cd $(NODE) && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --no-progress
+	@mkdir -p $(NODE) && cp tests/support/node/package.json $(NODE)/
+	@cd $(NODE) && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
 .browser: $(VENV)/.created
