@@ -5,12 +5,15 @@ Laws of this module:
 - An engine may write only after the store has answered that the boundary is passed and on disk.
   A store that fails to answer forbids the write.
 - What the engine found is told even when it cannot be stored; the answer then says that it was not saved.
-- When somebody else settled the run first, the stored answer is the answer.
+- When somebody else settled the run first, the stored answer is the answer. What the owner found is kept beside it, for
+  a person, and never becomes one.
 - ``settle_gone`` is the one place where a run is ended in the name of an owner that is gone.
 """
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Final
 
 from attrs import evolve, field, frozen
 
@@ -21,6 +24,10 @@ from surehand.core.request.record import RunRecord, owner_gone
 from surehand.shell.clock import Clock
 from surehand.shell.engines.base import Engine, Job
 from surehand.shell.store.base import RunStore, StoreError
+
+#: The years 1000 to 9999, in seconds since the epoch.
+_FIRST_SECOND: Final = -30_610_224_000
+_LAST_SECOND: Final = 253_402_300_799
 
 
 @frozen
@@ -52,7 +59,10 @@ def told(evidence: Evidence, record: RunRecord, engine: EngineName, mode: Mode, 
     return project(evidence, evolve(facts_of(record, engine, mode), checked_at=_instant(clock.now())))
 
 
-def _instant(seconds: int) -> str:
+def _instant(seconds: int) -> str | None:
+    """The time as results say it; ``None`` for one that no calendar of four digits holds, as of a clock gone astray."""
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -113,6 +123,9 @@ def _finish(store: RunStore, record: RunRecord, result: RunResult) -> RunResult:
         kept = None
     if kept is None or kept.phase is not Phase.FINISHED:
         return evolve(result, record_saved=False)
+    if kept.result != result:
+        with suppress(StoreError):
+            store.note_late(record.run_id, record.owner, result)
     return kept_result(kept, result.engine, result.mode)
 
 

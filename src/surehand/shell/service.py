@@ -5,6 +5,7 @@ Laws of this module:
 - Every call that is well formed gets a contract result, and leaves a record if anything can be recorded at all.
 - Nothing is executed that the store's gate did not start, and a started run is submitted exactly once.
 - What an earlier attempt may have done limits what a refusal may say; core decides how.
+- An end that could not be stored is given all the same, and is stored as soon as the store takes it.
 - Waiting costs no thread: a run of this process answers by its future, one thread watches those of other processes.
 - A run that is here stands in ``_flights`` from before its reservation until after its end is stored.
   A record with an owner of this process that is not there is therefore nobody's.
@@ -45,7 +46,7 @@ from surehand.shell.executors import EngineUnavailableError, Executor
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import new_run_id
 from surehand.shell.locks import is_alive
-from surehand.shell.store.base import StoreError
+from surehand.shell.store.base import StoreError, StoreUnavailableError
 from surehand.shell.watching import ForeignRuns, answer
 
 
@@ -109,10 +110,11 @@ class Service:
         self._runs_enabled = runs_enabled
         self._guard = threading.Lock()
         self._premises: Premises | None = None
+        self._closed = False
         self._flights: dict[str, _Flight] = {}
         self._unsaved: dict[str, RunResult] = {}
         self._own_tokens: set[str] = set()
-        self._foreign = ForeignRuns(self._look, self._sweep)
+        self._foreign = ForeignRuns(self._look, self._sweep, self._save_unsaved)
 
     # What callers ask for.
 
@@ -190,14 +192,19 @@ class Service:
         self._catalog.close()
         self._foreign.close()
         with self._guard:
+            self._closed = True
             premises, self._premises = self._premises, None
         if premises is not None:
+            with suppress(StoreError):
+                self._save_into(premises)
             premises.store.close()
 
     # The state folder.
 
     def _open(self) -> Premises:
         with self._guard:
+            if self._closed:
+                raise StoreUnavailableError("the service is closed")
             if self._premises is None:
                 self._premises = self._open_premises()
                 self._foreign.start()
@@ -218,6 +225,18 @@ class Service:
                     self._settle(premises, record)
         except StoreError:
             return
+
+    def _save_unsaved(self) -> bool:
+        """Store the ends that could not be stored before; whether none is left."""
+        with suppress(StoreError):
+            self._save_into(self._open())
+        return not self._unsaved
+
+    def _save_into(self, premises: Premises) -> None:
+        for run_id in tuple(self._unsaved):
+            record = premises.store.load(run_id)
+            if record is not None:
+                self._settle(premises, record)
 
     def _history(self, premises: Premises, request_key: str) -> tuple[RunRecord, ...]:
         """The attempts under a request key, after every one whose owner is gone was settled."""
@@ -308,8 +327,8 @@ class Service:
             refused = CallRefused(Refusal.ENGINE_UNAVAILABLE, gate.earlier_attempts(history))
             return self._refuse(premises, call, refused, failed_checks=error.checks)
         executor = crew.executor
-        self._own_tokens.add(executor.owner_token)
         owned = evolve(draft, owner=executor.owner_token, journaled=executor.journaled)
+        self._own_tokens.add(owned.owner)
         return self._reserve(premises, call, owned, _Flight(executor, job))
 
     def _reserve(self, premises: Premises, call: _Call, draft: RunRecord, flight: _Flight) -> Ticket:
@@ -334,6 +353,10 @@ class Service:
             result = end_unlaunched(premises.store, record, self._clock, self.mode, engine)
             self._land(flight, result)
             return Ticket(result, record.run_id, started_here=True)
+        except Exception:  # noqa: BLE001 - a bug of an executor must not leave the run behind as one that goes on
+            result = unheard_of(premises.store, record, self._clock, self.mode, engine)
+            self._land(flight, result)
+            return Ticket(result, record.run_id, started_here=True)
         executed.add_done_callback(lambda done: self._land(flight, self._end_of(premises, flight, record, done)))
         return Ticket(self._running(record, engine), record.run_id, started_here=True)
 
@@ -347,6 +370,7 @@ class Service:
         """End a flight; its result is stored, or kept here until it can be."""
         if not result.record_saved:
             self._unsaved[result.run_id] = result
+            self._foreign.save_soon()
         self._flights.pop(result.run_id)
         answer(flight.answer, result)
 

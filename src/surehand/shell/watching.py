@@ -1,8 +1,8 @@
-"""Runs that another process executes: one thread looks after all of them.
+"""Runs that another process executes, and ends that could not be stored yet: one thread looks after all of them.
 
 Laws of this module:
 
-- However many calls wait, there is one thread, and it sleeps while nobody waits.
+- However many calls wait, there is one thread, and it sleeps while nobody waits and nothing is left to be stored.
 - A run is looked at through the service, so that an owner that is gone meanwhile is found here too.
 - Every future ends: with the final result, or canceled when the service closes.
 """
@@ -18,6 +18,9 @@ from surehand.shell.store.base import StoreError
 #: Seconds between two looks at the store while somebody waits.
 LOOK_SECONDS: Final = 0.1
 
+#: Looks between two tries to store what could not be stored before.
+LOOKS_UNTIL_SAVE: Final = 10
+
 
 class ForeignRuns:
     """Watches runs of other processes.
@@ -25,11 +28,16 @@ class ForeignRuns:
     Args:
         look: Says how a run stands; it settles one whose owner is gone.
         sweep: Called once, before anything is watched.
+        save: Stores the ends that could not be stored before; says whether none is left.
     """
 
-    def __init__(self, look: Callable[[str], RunResult | None], sweep: Callable[[], None]) -> None:
+    def __init__(
+        self, look: Callable[[str], RunResult | None], sweep: Callable[[], None], save: Callable[[], bool]
+    ) -> None:
         self._look = look
         self._sweep = sweep
+        self._save = save
+        self._unsaved = False
         self._wanted = threading.Condition()
         self._watched: dict[str, list[Future[RunResult]]] = {}
         self._started = False
@@ -54,6 +62,12 @@ class ForeignRuns:
             self._wanted.notify()
         return waiting
 
+    def save_soon(self) -> None:
+        """Try again and again to store an end that could not be stored."""
+        with self._wanted:
+            self._unsaved = True
+            self._wanted.notify()
+
     def close(self) -> None:
         """Watch no more; whoever still waits is released without an answer, and may ask how the run stands."""
         with self._wanted:
@@ -66,14 +80,25 @@ class ForeignRuns:
 
     def _work(self) -> None:
         self._sweep()
-        while self._await_watchers():
+        looks = 0
+        while self._await_work():
+            looks += 1
+            if self._unsaved and looks % LOOKS_UNTIL_SAVE == 0:
+                self._save_again()
             for run_id in tuple(self._watched):
                 self._tell(run_id)
 
-    def _await_watchers(self) -> bool:
+    def _save_again(self) -> None:
+        """Try to store what is left; what is added meanwhile is tried the next time."""
+        with self._wanted:
+            self._unsaved = False
+        if not self._save():
+            self.save_soon()
+
+    def _await_work(self) -> bool:
         """Sleep until it is time to look again; ``False`` when the service closes."""
         with self._wanted:
-            self._wanted.wait_for(lambda: self._watched or not self._open)
+            self._wanted.wait_for(lambda: self._watched or self._unsaved or not self._open)
             self._wanted.wait_for(lambda: not self._open, LOOK_SECONDS)
             return self._open
 

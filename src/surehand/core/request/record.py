@@ -68,6 +68,11 @@ def may_move(record: RunRecord, owner: str, phase: Phase) -> bool:
     return record.owner == owner and record.phase in MOVES[phase]
 
 
+def may_report_late(record: RunRecord, owner: str) -> bool:
+    """Whether this owner's report about the run comes too late to be its answer and is kept beside it."""
+    return bool(owner) and record.owner == owner and record.phase is Phase.FINISHED
+
+
 def finished(record: RunRecord, result: RunResult) -> RunRecord:
     """The record at its end.
 

@@ -112,6 +112,31 @@ class RunStore(Protocol):
         """
         ...
 
+    def note_late(self, run_id: str, owner: str, result: RunResult) -> bool:
+        """Keep what a run's owner says after somebody else ended the run, flushed; the run's answer stays as it is.
+
+        A run has one such report, the first, and it never changes. ``True`` when this one is it.
+
+        Raises:
+            ValueError: The result is of another run, or says that the run still goes on.
+        """
+        ...
+
+    def late_report(self, run_id: str) -> RunResult | None:
+        """What the run's owner said too late, for a person who looks into it; ``None`` when it said nothing."""
+        ...
+
+    def forget_refusals(self, before: int) -> int:
+        """Drop the records of calls that reserved nothing and were made before this time; a run is never dropped.
+
+        Args:
+            before: Seconds since the epoch, UTC.
+
+        Returns:
+            How many were dropped; always 0 where a store cannot drop anything.
+        """
+        ...
+
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call, or ``None`` when none was ever kept."""
         ...

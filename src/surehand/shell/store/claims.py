@@ -10,6 +10,7 @@ Laws of this module:
 - Lookups cost the same however many runs there are; lists read a folder. It is a fallback, not a rival.
 
 Below ``claims``: ``runs/<run id>.0`` is a record as it was reserved, ``runs/<run id>.1`` and up are its phases,
+``runs/<run id>.late`` what its owner said too late,
 ``attempts/<request key>:<n>`` and ``order/<n>`` are further names of the ``.0`` files. ``layout`` holds the version,
 the random name and the epoch of the claims; it alone is ever replaced.
 """
@@ -29,7 +30,7 @@ from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import MAX_ATTEMPTS, RunResult
 from surehand.core.request.gate import Decision, Start, decide
 from surehand.core.request.keys import attempt_key
-from surehand.core.request.record import RunRecord, may_move, require_end_of
+from surehand.core.request.record import RunRecord, may_move, may_report_late, require_end_of
 from surehand.core.schema import Number
 from surehand.shell.files import (
     UnsafeFileError,
@@ -165,6 +166,28 @@ class ClaimStore:
         """Finish a run that still stands as in ``record``, flushed."""
         require_end_of(record.run_id, result)
         return self._move(record.run_id, record.owner, Phase.FINISHED, result, only_from=record.phase)
+
+    def note_late(self, run_id: str, owner: str, result: RunResult) -> bool:
+        """Keep what the owner of a finished run says too late, flushed."""
+        require_end_of(run_id, result)
+        with _store_errors():
+            self._require_writable()
+            record = self._find(run_id)[0]
+            if record is None or not may_report_late(record, owner):
+                return False
+            write_durably(self._late_file(run_id), result_text(result).encode(), exclusive=True)
+            return self._late(run_id) == result
+
+    def late_report(self, run_id: str) -> RunResult | None:
+        """What the run's owner said too late."""
+        with _store_errors():
+            self._require_open()
+            return self._late(run_id) if is_run_id(run_id) else None
+
+    def forget_refusals(self, before: int) -> int:  # noqa: ARG002 - nothing is dropped, however old
+        """No file is ever removed, since the order of all later ones stands on it."""
+        self._require_open()
+        return 0
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""
@@ -428,6 +451,16 @@ class ClaimStore:
             reservation = _reservation(Path(entry.path))
             if self._counts(reservation):
                 yield self._brought_up(reservation)[0]
+
+    def _late(self, run_id: str) -> RunResult | None:
+        try:
+            text = read_private(self._late_file(run_id)).decode(errors="replace")
+        except FileNotFoundError:
+            return None
+        return kept_result(text, run_id)
+
+    def _late_file(self, run_id: str) -> Path:
+        return self._runs / f"{run_id}.late"
 
     def _phase_file(self, run_id: str, number: int) -> Path:
         return self._runs / f"{run_id}.{number}"

@@ -16,7 +16,7 @@ from attrs import evolve
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.gate import Decision, Start, decide
-from surehand.core.request.record import RunRecord, finished, may_move
+from surehand.core.request.record import RunRecord, finished, may_move, may_report_late, require_end_of
 from surehand.shell.store.base import require_draft, require_refusal
 
 
@@ -25,6 +25,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._records: Final[dict[str, RunRecord]] = {}
+        self._late: Final[dict[str, RunResult]] = {}
         self._guard: Final = threading.RLock()
 
     def reserve(self, draft: RunRecord) -> Decision:
@@ -64,6 +65,27 @@ class MemoryStore:
         with self._guard:
             now = self._records.get(record.run_id)
             return now is not None and now.phase is record.phase and self.finish(record.run_id, record.owner, result)
+
+    def note_late(self, run_id: str, owner: str, result: RunResult) -> bool:
+        """Keep what the owner of a finished run says too late."""
+        require_end_of(run_id, result)
+        with self._guard:
+            record = self._records.get(run_id)
+            if record is None or not may_report_late(record, owner):
+                return False
+            return self._late.setdefault(run_id, result) == result
+
+    def late_report(self, run_id: str) -> RunResult | None:
+        """What the run's owner said too late."""
+        return self._late.get(run_id)
+
+    def forget_refusals(self, before: int) -> int:
+        """Drop the refusals that were made before this time."""
+        with self._guard:
+            old = [record for record in self._records.values() if record.attempt == 0 and record.created_at < before]
+            for record in old:
+                del self._records[record.run_id]
+            return len(old)
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""

@@ -28,7 +28,7 @@ from attrs import evolve
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.gate import Decision, Start, decide
-from surehand.core.request.record import RunRecord, finished, may_move, require_end_of
+from surehand.core.request.record import RunRecord, finished, may_move, may_report_late, require_end_of
 from surehand.shell.files import (
     UnsafeFileError,
     link_exclusively,
@@ -96,6 +96,13 @@ CREATE TABLE ledger (
   changes INTEGER NOT NULL
 ) STRICT"""
 
+#: What the owners of runs said after somebody else had ended them.
+_CREATE_LATE_REPORTS: Final = """\
+CREATE TABLE late_reports (
+  run_id TEXT NOT NULL PRIMARY KEY,
+  result TEXT NOT NULL
+) STRICT"""
+
 #: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -123,6 +130,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "BEGIN SELECT RAISE(ABORT, 'the ledger never goes back'); END"
         ),
     ),
+    (
+        _CREATE_LATE_REPORTS,
+        "CREATE TRIGGER late_stay BEFORE DELETE ON late_reports BEGIN SELECT RAISE(ABORT, 'a report stays'); END",
+        (
+            "CREATE TRIGGER late_never_change BEFORE UPDATE ON late_reports "
+            "BEGIN SELECT RAISE(ABORT, 'a report never changes'); END"
+        ),
+        "DROP TRIGGER runs_stay",
+        (
+            "CREATE TRIGGER runs_stay BEFORE DELETE ON runs WHEN OLD.attempt > 0 "
+            "BEGIN SELECT RAISE(ABORT, 'a run is never deleted'); END"
+        ),
+        "CREATE INDEX runs_refused ON runs (created_at) WHERE attempt = 0",
+    ),
 )
 
 _COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
@@ -135,6 +156,12 @@ _NEXT_NEWEST: Final = (
     "ORDER BY seq DESC LIMIT ?"
 )
 _INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+_LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
+_NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
+_FORGET: Final = (
+    "DELETE FROM runs WHERE seq IN "
+    "(SELECT seq FROM runs WHERE attempt = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"
+)
 _LEDGER: Final = "SELECT name, epoch, changes FROM ledger"
 _COUNT: Final = "UPDATE ledger SET changes = changes + 1 WHERE name = ? RETURNING changes"
 _NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
@@ -143,6 +170,9 @@ _MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 #: What SQLite answers when the write-ahead log is on.
 _LOG: Final = ("wal",)
 
+#: Refusals that are dropped in one turn, so that nobody waits long for the next.
+_FORGOTTEN_AT_ONCE: Final = 1000
+
 _BUSY_SECONDS: Final = 5.0
 _FULL: Final = 2
 _NORMAL: Final = 1
@@ -150,6 +180,21 @@ _NORMAL: Final = 1
 _TRIES: Final = 2
 
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT})
+
+#: What a disk that fails once answers; it says nothing about whether SQLite can work here.
+_DISK_FAILURES: Final = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_READ,
+        sqlite3.SQLITE_IOERR_SHORT_READ,
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_DIR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_FSTAT,
+        sqlite3.SQLITE_IOERR_DELETE,
+        sqlite3.SQLITE_IOERR_CLOSE,
+    }
+)
 
 _Row = tuple[str, str, int, str | None, str, str, int, str, int, str | None]
 _Answer = TypeVar("_Answer")
@@ -276,6 +321,47 @@ class SqliteStore:
             return finished(now, result) if same else None
 
         return self._change(lambda link: _moved(link, record.run_id, settled))
+
+    def note_late(self, run_id: str, owner: str, result: RunResult) -> bool:
+        """Keep what the owner of a finished run says too late, flushed."""
+        require_end_of(run_id, result)
+
+        def change(link: sqlite3.Connection) -> tuple[None, RunRecord | None]:
+            record = _load(link, run_id)
+            if record is None or not may_report_late(record, owner):
+                return None, None
+            link.execute(_NOTE_LATE, (run_id, result_text(result)))
+            return None, record
+
+        self._change(change)
+        return self.late_report(run_id) == result
+
+    def late_report(self, run_id: str) -> RunResult | None:
+        """What the run's owner said too late."""
+        return self._read(lambda link: _late(link, run_id))
+
+    def forget_refusals(self, before: int) -> int:
+        """Drop the refusals that were made before this time, some of them in each turn."""
+        dropped = 0
+        while now := self._forget(before):
+            dropped += now
+        return dropped
+
+    def _forget(self, before: int) -> int:
+        with _store_errors(), self._turn() as links:
+            link = self._writer(links, flushed=True)
+            link.execute("BEGIN IMMEDIATE")
+            dropped = link.execute(_FORGET, (before, _FORGOTTEN_AT_ONCE)).rowcount
+            if dropped == 0:
+                return 0
+            changes = self._counted(link)
+            try:
+                _commit(link)
+            except sqlite3.Error:
+                links.doubt = True
+                raise
+            self._seal.count(self._name, changes)
+            return dropped
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""
@@ -443,7 +529,7 @@ class SqliteStore:
                 link.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 _require_log(link, "PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
-            if _code(error) == sqlite3.SQLITE_FULL:
+            if _code(error) == sqlite3.SQLITE_FULL or _extended_code(error) in _DISK_FAILURES:
                 raise
             probe = self._folder / f".ledger-{new_token()}"
             write_durably(probe, bytes(4096))
@@ -557,12 +643,35 @@ class SqliteStore:
             if self._closed:
                 raise StoreUnavailableError("closed")
             self._require_same_file()
-            links.reader = links.reader or _reading_connection(self._path)
+            try:
+                links.reader = links.reader or _probed(_connect(self._path, "ro"))
+            except sqlite3.OperationalError:
+                return self._read_at_rest(question)
             try:
                 return question(links.reader)
             except sqlite3.Error:
                 links.drop_reader()
                 raise
+
+    def _read_at_rest(self, question: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Answer one question where not even the index of the log can be made: an empty log is not needed.
+
+        Such a connection sees no later change, so it is not kept, and no answer counts if the ledger changed meanwhile.
+        """
+        before = self._at_rest()
+        if before is None:
+            raise StoreUnavailableError("the log cannot be read")
+        with contextlib.closing(_connect(self._path, "ro&immutable=1")) as link:
+            answer = question(link)
+        if self._at_rest() != before:
+            raise StoreUnavailableError("the ledger changed while it was read")
+        return answer
+
+    def _at_rest(self) -> tuple[int, int] | None:
+        """Size and time of the ledger's last change, when its log is empty."""
+        now = self._path.lstat()
+        log = self._path.with_name(self._path.name + "-wal")
+        return (now.st_size, now.st_mtime_ns) if _is_empty(log) else None
 
     def _require_same_file(self) -> None:
         """Refuse to go on with a file that no longer bears the ledger's name: another one may stand there."""
@@ -615,8 +724,13 @@ def _meaning(error: sqlite3.Error) -> StoreError:
 
 def _code(error: sqlite3.Error) -> int | None:
     """The primary result code; ``None`` for an error of the Python module itself."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
+    code = _extended_code(error)
     return None if code is None else code & 0xFF
+
+
+def _extended_code(error: sqlite3.Error) -> int | None:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return code
 
 
 # Connections.
@@ -655,16 +769,6 @@ def _log_connection(path: Path, synchronous: int) -> sqlite3.Connection:
         link.close()
         raise
     return link
-
-
-def _reading_connection(path: Path) -> sqlite3.Connection:
-    """A connection that only reads. Where not even the index of the log can be made, an empty log is not needed."""
-    try:
-        return _probed(_connect(path, "ro"))
-    except sqlite3.OperationalError:
-        if not _is_empty(path.with_name(path.name + "-wal")):
-            raise
-        return _probed(_connect(path, "ro&immutable=1"))
 
 
 def _is_empty(log: Path) -> bool:
@@ -785,6 +889,11 @@ def _may_end(record: RunRecord, owner: str) -> bool:
 def _load(link: sqlite3.Connection, run_id: str) -> RunRecord | None:
     records = _select(link, _LOAD, run_id) if is_run_id(run_id) else ()
     return records[0] if records else None
+
+
+def _late(link: sqlite3.Connection, run_id: str) -> RunResult | None:
+    row = cast("tuple[str] | None", link.execute(_LATE, (run_id,)).fetchone()) if is_run_id(run_id) else None
+    return None if row is None else kept_result(row[0], run_id)
 
 
 def _attempts(link: sqlite3.Connection, request_key: str) -> tuple[RunRecord, ...]:
