@@ -28,7 +28,7 @@ class AppTarget:
 
     origin: str
     record_origin: str
-    record_headers: Mapping[str, str] = field(factory=dict, repr=False)
+    record_headers: Mapping[str, str] = field(factory=dict[str, str], repr=False)
 
 
 @frozen(kw_only=True)
