@@ -16,7 +16,7 @@ from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import EngineName, FailedCheck, Mode, Proof, RunResult
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.browser.chromium import CHROMIUM_VARIABLE
-from surehand.shell.engines.browser.executor import NOBODY, WorkerExecutor, WorkerGoneError
+from surehand.shell.engines.browser.executor import WorkerExecutor, WorkerGoneError
 from surehand.shell.execution import unheard_of
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.locks import is_alive
@@ -122,7 +122,8 @@ class TestRuns:
         with pytest.raises(EngineUnavailableError):
             other.submit(record, note_job(record.run_id, site, "x"))
         assert refused.value.checks == (FailedCheck.BROWSER_MISSING,)
-        assert other.owner_token == NOBODY
+        with pytest.raises(EngineUnavailableError):
+            _ = other.owner_token
 
 
 class TestDeadWorker:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from attrs import field, frozen
 
-from surehand.core.outcome.result import EngineName, FailedCheck, Mode, RunResult
+from surehand.core.outcome.result import MAX_ATTEMPTS, EngineName, FailedCheck, Mode, RunResult
 from surehand.core.request.record import RunRecord
 from surehand.shell.clock import Clock
 from surehand.shell.engines.base import Engine, Job
@@ -25,6 +25,12 @@ from surehand.shell.store.base import RunStore
 
 #: Seconds that closing waits for the run at work; a read-back has its own, shorter deadline.
 CLOSE_SECONDS: Final = 30.0
+
+#: Starts without any pause. A request that kills its worker does so in each of its attempts, and the next one is free.
+FREE_STARTS: Final = MAX_ATTEMPTS + 1
+
+#: Seconds between two starts when the free ones are used up.
+PACE_SECONDS: Final = 10.0
 
 
 class EngineUnavailableError(Exception):
@@ -45,7 +51,11 @@ class Executor(Protocol):
 
     @property
     def owner_token(self) -> str:
-        """The owner that a record names before it is submitted here."""
+        """The owner that a record names before it is submitted here.
+
+        Raises:
+            EngineUnavailableError: There is none that could execute a run now; nothing needs to be reserved.
+        """
         ...
 
     @property
@@ -68,6 +78,32 @@ class Executor(Protocol):
     def close(self) -> None:
         """Stop what has not passed the boundary, wait in bounded time for the rest, and release what is held."""
         ...
+
+
+class StartPace:
+    """How soon a process that executes runs is started again when none of its forerunners brought a run to its end.
+
+    Args:
+        clock: Measures the time between two starts.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._starts = 0
+        self._last = 0.0
+
+    def may_start(self) -> bool:
+        """Whether one may be started now; it is then counted as started."""
+        now = self._clock.monotonic()
+        if self._starts >= FREE_STARTS and now - self._last < PACE_SECONDS:
+            return False
+        self._starts += 1
+        self._last = now
+        return True
+
+    def run_ended(self) -> None:
+        """One of them brought a run to its end: starting is no waste."""
+        self._starts = 0
 
 
 @frozen

@@ -322,13 +322,13 @@ class Service:
             return self._answer(premises, call, decision)
         try:
             crew = entry.crews.get(premises)
+            executor, owner = crew.executor, crew.executor.owner_token
             job = Job(run_id=call.run_id, bundle=entry.bundle, inputs=inputs, target=crew.target(inputs))
         except EngineUnavailableError as error:
             refused = CallRefused(Refusal.ENGINE_UNAVAILABLE, gate.earlier_attempts(history))
             return self._refuse(premises, call, refused, failed_checks=error.checks)
-        executor = crew.executor
-        owned = evolve(draft, owner=executor.owner_token, journaled=executor.journaled)
-        self._own_tokens.add(owned.owner)
+        owned = evolve(draft, owner=owner, journaled=executor.journaled)
+        self._own_tokens.add(owner)
         return self._reserve(premises, call, owned, _Flight(executor, job))
 
     def _reserve(self, premises: Premises, call: _Call, draft: RunRecord, flight: _Flight) -> Ticket:

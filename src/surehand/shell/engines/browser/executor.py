@@ -3,6 +3,7 @@
 Laws of this module:
 
 - A run is handed to the worker whose token stands in its record, or to none.
+- Workers that die one after another, none of them with a run to its end, are started again in a bounded number only.
 - A worker counts as gone only when its process has ended. What its runs came to is then said by their records.
 - No browser library is loaded here.
 """
@@ -20,6 +21,7 @@ from attrs import field, frozen
 
 from surehand.core.outcome.result import EngineName, FailedCheck, Mode, RunResult
 from surehand.core.request.record import RunRecord
+from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser.messages import (
     Begin,
@@ -34,7 +36,7 @@ from surehand.shell.engines.browser.messages import (
     decode,
     encode,
 )
-from surehand.shell.executors import CLOSE_SECONDS, EngineUnavailableError
+from surehand.shell.executors import CLOSE_SECONDS, EngineUnavailableError, StartPace
 from surehand.shell.process import end_process, spawn_module
 
 #: The module that a worker runs.
@@ -46,9 +48,6 @@ READY_SECONDS: Final = 30.0
 #: Seconds until its browser must have started.
 WARM_SECONDS: Final = 60.0
 
-#: The owner that stands in a record when no worker could be started: nobody, so that the run is refused and settled.
-NOBODY: Final = "0" * 32
-
 
 class WorkerGoneError(Exception):
     """The worker ended without saying how the run ended; its record says what that proves."""
@@ -59,6 +58,7 @@ class _Worker:
     """One worker process and what it has said so far."""
 
     process: "Popen[bytes]" = field(repr=False)
+    pace: StartPace
     token: Future[str] = field(factory=Future[str])
     warm: Future[tuple[FailedCheck, ...]] = field(factory=Future[tuple[FailedCheck, ...]])
     answers: dict[str, Future[RunResult]] = field(factory=dict[str, Future[RunResult]])
@@ -99,6 +99,7 @@ class _Worker:
             case WarmedUp(failed=failed):
                 self.warm.set_result(failed)
             case Finished(result=result):
+                self.pace.run_ended()
                 with self.guard:
                     answer = self.answers.pop(result.run_id, None)
                 if answer is not None:
@@ -124,15 +125,13 @@ class WorkerExecutor:
         self._kept = tuple(kept)
         self._guard = threading.Lock()
         self._worker: _Worker | None = None
+        self._pace = StartPace(SYSTEM_CLOCK)
         self._open = True
 
     @property
     def owner_token(self) -> str:
-        """The token of the living worker, which is started if there is none; nobody's when it does not start."""
-        try:
-            return self._living().token.result()
-        except EngineUnavailableError:
-            return NOBODY
+        """The token of the living worker, which is started if there is none."""
+        return self._living().token.result()
 
     def warm_up(self) -> None:
         """Start the worker and its browser, and wait for both.
@@ -194,8 +193,10 @@ class WorkerExecutor:
     def _start(self) -> _Worker:
         if find_spec("playwright") is None:
             raise EngineUnavailableError(FailedCheck.BROWSER_MISSING)
+        if not self._pace.may_start():
+            raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING)
         try:
-            worker = _Worker(spawn_module(WORKER_MODULE, self._kept))
+            worker = _Worker(spawn_module(WORKER_MODULE, self._kept), self._pace)
         except OSError:
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
         threading.Thread(target=worker.listen, name="surehand-worker", daemon=True).start()
