@@ -10,7 +10,7 @@ from support.stores import BROKEN, DONE, FINGERPRINTS, GOING_ON, HALTED, TIMED_O
 from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, OwnerGone, Phase, Refusal
 from surehand.core.outcome.result import MAX_ATTEMPTS
 from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start, decide, earlier_attempts
-from surehand.core.request.record import MOVES, RunRecord, finished, may_move, owner_gone
+from surehand.core.request.record import MOVES, RunRecord, finished, may_move, may_report_late, owner_gone
 
 #: An app that cannot be reached, under a request id in doubt: the reason is retryable, the answer is not.
 DOUBTFUL = CallRefused(Refusal.APP_UNREACHABLE, EarlierAttempts.UNKNOWN)
@@ -94,6 +94,11 @@ class TestDecide:
 
                 assert Conflict(other[-1]) == decide(other, DRAFT)
 
+    def test_a_used_key_without_its_request_is_never_armed_again_and_never_a_conflict(self) -> None:
+        spent = evolve(DRAFT, attempt=1, fingerprint="", workflow=None, phase=Phase.FINISHED)
+
+        assert Replay(spent) == decide((spent,), DRAFT)
+
     def test_only_the_attempt_number_of_a_draft_is_set(self) -> None:
         assert Start(evolve(DRAFT, attempt=1)) == decide((), DRAFT)
 
@@ -149,3 +154,17 @@ class TestRecord:
 
     def test_a_doubt_is_no_retry(self) -> None:
         assert not result_of(DRAFT, TIMED_OUT).safe_to_retry
+
+
+class TestLateReports:
+    """Only the owner of a finished run may still report about it, and it changes nothing that was answered."""
+
+    @pytest.mark.parametrize("phase", Phase)
+    @pytest.mark.parametrize("reporter", [DRAFT.owner, "f" * 32, ""])
+    def test_only_the_owner_of_a_finished_run(self, phase: Phase, reporter: str) -> None:
+        late = phase is Phase.FINISHED and reporter == DRAFT.owner
+
+        assert late == may_report_late(evolve(DRAFT, phase=phase), reporter)
+
+    def test_a_call_that_reserved_nothing_has_no_owner_to_report(self) -> None:
+        assert not may_report_late(evolve(DRAFT, phase=Phase.FINISHED, owner=""), "")
