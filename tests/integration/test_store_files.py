@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,17 @@ class TestKinds:
         ClaimStore.open(tmp_path).close()
 
         with pytest.raises(StoreOfOtherKindError):
-            open_store(tmp_path)
+            SqliteStore.open(tmp_path)
         assert not (tmp_path / "ledger.db").exists()
+
+    def test_a_folder_of_claims_stays_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr("surehand.shell.store.sqlite._LOG", ("memory",))
+            with closing(open_store(tmp_path)) as store:
+                store.reserve(draft(1))
+        with closing(open_store(tmp_path)) as store:
+            assert isinstance(store, ClaimStore)
+            assert isinstance(store.reserve(draft(2)), Replay)
 
     def test_claims_refuse_a_folder_of_sqlite(self, tmp_path: Path) -> None:
         SqliteStore.open(tmp_path).close()

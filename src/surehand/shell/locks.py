@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -66,9 +66,13 @@ class OwnerLock:
                 return cls(token, path, descriptor)
 
     def release(self) -> None:
-        """Let go, which is the same as dying; a second call does nothing."""
+        """Let go, which is the same as dying; a second call does nothing.
+
+        A file that cannot be removed now is removed by whoever comes next.
+        """
         if self._descriptor >= 0:
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._path.unlink()
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             self.forget()
 

@@ -1,5 +1,12 @@
-"""The ledger of runs: one interface, SQLite by default, claim files where SQLite cannot be opened, memory for tests."""
+"""The ledger of runs: one interface, SQLite by default, claim files where SQLite cannot be opened, memory for tests.
 
+Laws of this module:
+
+- What lies in a folder says of which kind its ledger is, for every process and for good. Only for a folder without one
+  is the kind chosen.
+"""
+
+import os
 from pathlib import Path
 
 from surehand.shell.store.base import RestoredStore, RunStore
@@ -33,6 +40,8 @@ def open_restored(folder: Path) -> RestoredStore:
 
 
 def _open(folder: Path, *, read_only: bool, restored: bool) -> RestoredStore:
+    if any(os.path.lexists(folder / name) for name in ("claims", "claims.seal")):
+        return _claims(folder, read_only=read_only, restored=restored)
     try:
         from surehand.shell.store.sqlite import SqliteRefusedError, SqliteStore  # noqa: PLC0415 - SQLite may be missing
     except ImportError:

@@ -1,0 +1,85 @@
+"""A disk that fails once leaves nothing behind: the folder keeps its kind of store, and its readers see later changes."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.stores import draft, run_id, started
+from surehand.core.outcome.evidence import Phase
+from surehand.shell.locks import OwnerLock, is_alive
+from surehand.shell.store import open_store, sqlite
+from surehand.shell.store.base import StoreUnavailableError
+from surehand.shell.store.sqlite import SqliteStore
+
+
+def failing(code: int) -> sqlite3.OperationalError:
+    """An error of SQLite with this extended code."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    return error
+
+
+class TestFirstUse:
+    """A disk that fails while the ledger is made is no reason for claim files: the next use makes the ledger."""
+
+    @pytest.mark.parametrize(
+        "code", [sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DELETE]
+    )
+    def test_is_tried_again(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+        def fails(_: sqlite3.Connection) -> None:
+            raise failing(code)
+
+        with monkeypatch.context() as patched:
+            patched.setattr("surehand.shell.store.sqlite._commit", fails)
+            with pytest.raises(StoreUnavailableError):
+                open_store(tmp_path)
+
+        with closing(open_store(tmp_path)) as store:
+            assert isinstance(store, SqliteStore)
+            started(store.reserve(draft(1)))
+
+
+class TestReader:
+    """A reader that had to do without the index of the log sees what is written afterwards."""
+
+    def test_sees_later_changes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with closing(SqliteStore.open(tmp_path)) as store:
+            record = started(store.reserve(draft(1)))
+        probed = sqlite._probed  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - where the index is made
+        left = iter(range(1))
+
+        def fails_once(link: sqlite3.Connection) -> sqlite3.Connection:
+            if next(left, None) is None:
+                return probed(link)
+            link.close()
+            raise failing(sqlite3.SQLITE_IOERR_SHMSIZE)
+
+        with monkeypatch.context() as patched:
+            patched.setattr("surehand.shell.store.sqlite._probed", fails_once)
+            store = SqliteStore.open(tmp_path)
+        with closing(store):
+            assert store.begin_delivery(record.run_id, record.owner)
+            kept = store.load(run_id(1))
+
+        assert kept is not None
+        assert Phase.DELIVERING is kept.phase
+
+
+class TestOwnerLock:
+    """An owner lets go even when its file cannot be removed."""
+
+    def test_lets_go(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        lock = OwnerLock.acquire(tmp_path)
+
+        def refuses(_: Path) -> None:
+            raise OSError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "unlink", refuses)
+            lock.release()
+
+        assert not is_alive(tmp_path, lock.token)
+        OwnerLock.acquire(tmp_path).release()
+        assert [] == list((tmp_path / "owners").iterdir())
