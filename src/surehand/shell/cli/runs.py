@@ -1,8 +1,9 @@
-"""``surehand runs``: what ran, and how one run stands.
+"""``surehand runs``: what ran, how one run stands, and what need not be kept for ever.
 
 Laws of this module:
 
 - A run is shown by its contract result; inputs were never stored and cannot be shown.
+- What a run's owner said too late is shown to a person and stands beside the result, never in it.
 - Listing writes nothing. Showing one run settles it if its owner is gone, as every question about a run does.
 """
 
@@ -23,6 +24,8 @@ from surehand.shell.output import STYLES, make_console, print_json, print_result
 from surehand.shell.store import open_restored, open_store
 from surehand.shell.store.base import StoreError
 
+DAY_SECONDS = 86_400
+
 LIST_EPILOG = """\b
 Examples:
   surehand runs list
@@ -39,6 +42,12 @@ Examples:
 {EXIT_TABLE}
 """
 
+PRUNE_EPILOG = """\b
+Examples:
+  surehand runs prune --older-than 90 --dry-run
+  surehand runs prune --older-than 90 --json
+"""
+
 ACCEPT_EPILOG = """\b
 Examples:
   surehand runs accept-restored
@@ -48,7 +57,7 @@ Examples:
 
 @click.group()
 def command() -> None:
-    """List the runs of this installation, show one, or take a restored store over."""
+    """List the runs of this installation, show one, tidy up, or take a restored store over."""
 
 
 @command.command("list", epilog=LIST_EPILOG)
@@ -99,7 +108,37 @@ def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: boo
             click.echo("No run is known by this run id.", err=True)
             ctx.exit(NOT_IN_ORDER)
     print_result(result, as_json=as_json)
+    _print_late(settings(runs_dir).state_folder, run_id, beside_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
+
+
+@command.command("prune", epilog=PRUNE_EPILOG)
+@click.option("--older-than", "days", type=click.IntRange(1, 36500), required=True, metavar="DAYS", help="Their age.")
+@click.option("--dry-run", is_flag=True, help="Count only; drop nothing.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
+    """Drop old records of refused calls, and old journals of the write fence.
+
+    Runs are never dropped: their request ids are answered for ever, with the same result. A refused call reserved
+    nothing; once its record is dropped its run id is not known any more.
+    """
+    from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.retention import prune  # noqa: PLC0415 - as above
+
+    folder = settings(runs_dir).state_folder
+    try:
+        with closing(open_store(folder, read_only=dry_run)) as store:
+            pruned = prune(store, folder, SYSTEM_CLOCK.now() - days * DAY_SECONDS, dry_run=dry_run)
+    except StoreError as error:
+        click.echo(f"Error: the run store cannot be pruned ({error.check.value}).", err=True)
+        ctx.exit(NOT_IN_ORDER)
+    if as_json:
+        print_json({"refusals": pruned.refusals, "journals": pruned.journals, "dry_run": dry_run})
+    else:
+        click.echo(f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}.")
+        click.echo("Nothing was dropped." if dry_run else "They are dropped.")
 
 
 @command.command("accept-restored", epilog=ACCEPT_EPILOG)
@@ -132,6 +171,21 @@ def accept_restored_store(ctx: click.Context, yes: bool, runs_dir: str | None, a
         click.echo(f"Epoch {accepted.epoch} begins.")
         click.echo(f"Requests that could have run again and are closed now: {accepted.known}.")
         click.echo(f"Requests that the store had lost and that never run again: {accepted.lost}.")
+
+
+def _print_late(folder: Path, run_id: str, *, beside_json: bool) -> None:
+    """What the run's owner said too late, if it did; a store that cannot be read now has said so already."""
+    try:
+        with closing(open_store(folder, read_only=True)) as store:
+            late = store.late_report(run_id)
+    except StoreError:
+        return
+    if late is not None:
+        click.echo(
+            f"The process of this run reported after the run was ended: {late.reason.value}, "
+            f"record changed {late.record_changed.value}. The answer stays as it is; look at the record in the app.",
+            err=beside_json,
+        )
 
 
 def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:

@@ -10,10 +10,23 @@ Laws of this module:
 
 import asyncio
 import os
+import re
 from pathlib import Path
+from typing import Final
 
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.fence import FLUSHED_TO_DISK, Journal, Stage, journal_line, parse_journal, verdict
+
+#: The folder of all journals, in the state folder.
+JOURNALS: Final = "fence"
+
+_JOURNAL: Final = re.compile(r"(run_[0-9a-f]{32})\.jsonl")
+
+
+def run_of_journal(path: Path) -> str | None:
+    """The run whose journal this is, by its name; ``None`` for anything else."""
+    found = _JOURNAL.fullmatch(path.name)
+    return None if found is None else found[1]
 
 
 def journal_path(folder: Path, run_id: str) -> Path:

@@ -126,6 +126,10 @@ class RunStore(Protocol):
         """What the run's owner said too late, for a person who looks into it; ``None`` when it said nothing."""
         ...
 
+    def old_refusals(self, before: int) -> int:
+        """How many records ``forget_refusals`` would drop."""
+        ...
+
     def forget_refusals(self, before: int) -> int:
         """Drop the records of calls that reserved nothing and were made before this time; a run is never dropped.
 

@@ -79,13 +79,22 @@ class MemoryStore:
         """What the run's owner said too late."""
         return self._late.get(run_id)
 
+    def old_refusals(self, before: int) -> int:
+        """How many refusals were made before this time."""
+        return len(self._old_refusals(before))
+
     def forget_refusals(self, before: int) -> int:
         """Drop the refusals that were made before this time."""
         with self._guard:
-            old = [record for record in self._records.values() if record.attempt == 0 and record.created_at < before]
-            for record in old:
-                del self._records[record.run_id]
+            old = self._old_refusals(before)
+            for run_id in old:
+                del self._records[run_id]
             return len(old)
+
+    def _old_refusals(self, before: int) -> list[str]:
+        with self._guard:
+            kept = self._records.values()
+            return [record.run_id for record in kept if record.attempt == 0 and record.created_at < before]
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""

@@ -158,6 +158,7 @@ _NEXT_NEWEST: Final = (
 _INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
 _LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
 _NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
+_OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
 _FORGET: Final = (
     "DELETE FROM runs WHERE seq IN "
     "(SELECT seq FROM runs WHERE attempt = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"
@@ -339,6 +340,10 @@ class SqliteStore:
     def late_report(self, run_id: str) -> RunResult | None:
         """What the run's owner said too late."""
         return self._read(lambda link: _late(link, run_id))
+
+    def old_refusals(self, before: int) -> int:
+        """How many refusals were made before this time."""
+        return self._read(lambda link: cast("tuple[int]", link.execute(_OLD_REFUSALS, (before,)).fetchone())[0])
 
     def forget_refusals(self, before: int) -> int:
         """Drop the refusals that were made before this time, some of them in each turn."""

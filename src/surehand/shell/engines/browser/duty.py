@@ -38,6 +38,7 @@ from surehand.shell.engines.browser.messages import (
 )
 from surehand.shell.execution import execute_run
 from surehand.shell.executors import EngineUnavailableError
+from surehand.shell.fence.journal import JOURNALS
 from surehand.shell.locks import OwnerLock
 from surehand.shell.store import open_store
 from surehand.shell.store.base import RunStore
@@ -179,7 +180,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
         store = open_store(folder)
         held.callback(store.close)
         inbox.open()
-        engine = BrowserEngine(folder / "fence", headed=begin.headed)
+        engine = BrowserEngine(folder / JOURNALS, headed=begin.headed)
         held.callback(engine.close)
         Duty(inbox, outgoing, store, lock, engine, begin.mode).perform()
     return True
