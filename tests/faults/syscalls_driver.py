@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from faults.power_workload import works
 from faults.syscalls_naive import opens_naive_premises
 from support.effects import OpensPremises, ask, hand, opens_claims_premises
 from surehand.core import wire
@@ -53,7 +54,7 @@ def accepts(order: Order, says: Says) -> None:
         says(accept_restored(store, SYSTEM_CLOCK, Mode.SANDBOX).epoch)
 
 
-PERFORMS: Final[dict[str, Callable[[Order, Says], None]]] = {"asks": asks, "accepts": accepts}
+PERFORMS: Final[dict[str, Callable[[Order, Says], None]]] = {"asks": asks, "accepts": accepts, "works": works}
 
 
 def _child(order: Order, pipe: int) -> None:
