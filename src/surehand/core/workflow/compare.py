@@ -30,7 +30,7 @@ def same(rule: Rule, expected: str, seen: str) -> bool:
         case Rule.IDENTIFIER | Rule.CHOICE:
             return expected == seen
         case Rule.TEXT:
-            return _text_form(expected) == _text_form(seen)
+            return expected == seen or _text_form(expected) == _text_form(seen)
         case Rule.DATE:
             return is_date(expected) and expected == seen
         case Rule.DECIMAL:

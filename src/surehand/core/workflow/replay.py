@@ -262,8 +262,10 @@ def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, .
 
 
 def _gate(page: PageGate, inputs: Mapping[str, str]) -> Act:
-    row = _row(page.landmark, inputs)
-    landmark = evolve(page.landmark, row=None if row is None else Constant(row))
+    row = page.landmark.row
+    if row is None or isinstance(row, Constant):
+        return Act(CheckPage(page))
+    landmark = evolve(page.landmark, row=Constant(intended_text(row, inputs)))
     return Act(CheckPage(evolve(page, landmark=landmark)))
 
 
@@ -337,8 +339,9 @@ def _read_before_saving(
 
 
 def _next(state: Entering) -> tuple[State, Command]:
-    moved = evolve(state, at=state.at + 1)
-    return moved, moved.plan[moved.at].command
+    at = state.at + 1
+    moved = Entering(state.bundle, state.inputs, state.plan, at, state.guarded, state.baseline)
+    return moved, moved.plan[at].command
 
 
 def _faulted(state: Entering, instruction: Instruction, kind: FaultKind) -> tuple[State, Command]:

@@ -289,6 +289,8 @@ _NOT_SENT: Final = SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NO
 
 def path_fits(template: str, path: str) -> bool:
     """Whether a path is of this template; ``*`` is one segment that is not empty."""
+    if template == path:
+        return True
     wanted, given = template.split("/"), path.split("/")
     return len(wanted) == len(given) and all(
         w == g or (w == "*" and g != "") for w, g in zip(wanted, given, strict=True)
