@@ -87,7 +87,7 @@ properties: $(VENV)/.tests
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report --include='*/surehand/core/*' --fail-under=100 --skip-covered --show-missing
 
 integration: $(VENV)/.tests
-	@$(BIN)/pytest tests/integration -q
+	@$(BIN)/pytest tests/integration tests/faults -q -n 2 --dist loadfile
 
 audit: $(VENV)/.demo
 	@$(BIN)/surehand audit

@@ -7,11 +7,12 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from attrs import define, evolve, field
 
-from support.browser import NOTE_FORM, Site, eventually, family, note_job, note_site, reserved
+from support.browser import NOTE_FORM, ProcessName, Site, eventually, family, note_job, note_site, reserved
 from surehand.core.outcome.decide import claims
 from surehand.core.outcome.evidence import (
     CallRefused,
@@ -282,6 +283,21 @@ class TestBrokenParts:
         assert reason(ended[0]) is Reason.SAVED_AND_CHECKED
         assert site.posts == ["/records"]
 
+    def test_a_browser_that_hangs_is_told_and_replaced_for_the_next_run(self, tmp_path: Path, site: Site) -> None:
+        engine = BrowserEngine(tmp_path / "fence", limits=evolve(LIMITS, fresh_ms=3_000))
+        try:
+            engine.warm_up()
+            stopped = stop_browsers()
+
+            assert engine.execute(note_job(new_run_id(), site, "x"), OpenBoundary()) == CallRefused(
+                Refusal.ENGINE_UNAVAILABLE, EarlierAttempts.NONE
+            )
+            assert site.posts == []
+            assert reason(engine.execute(note_job(new_run_id(), site, "y"), OpenBoundary())) is Reason.SAVED_AND_CHECKED
+            assert eventually(lambda: not any(process.is_alive for process in stopped))
+        finally:
+            engine.close()
+
     def test_a_fence_that_died_between_two_runs_is_replaced(self, engine: BrowserEngine, site: Site) -> None:
         engine.warm_up()
         fences = [process for process in family(os.getpid()) if "surehand.shell.fence.process" in process.command]
@@ -295,10 +311,20 @@ class TestBrokenParts:
 
 def kill_browsers() -> None:
     """Kill every browser that this process started."""
-    browsers = [process for process in family(os.getpid()) if "--remote-debugging-pipe" in process.command]
+    _signal_browsers(signal.SIGKILL)
+
+
+def stop_browsers() -> tuple[ProcessName, ...]:
+    """Let every browser that this process started hang."""
+    return _signal_browsers(signal.SIGSTOP)
+
+
+def _signal_browsers(number: signal.Signals) -> tuple[ProcessName, ...]:
+    browsers = tuple(process for process in family(os.getpid()) if "--remote-debugging-pipe" in process.command)
     assert browsers
     for process in browsers:
-        os.kill(process.number, signal.SIGKILL)
+        os.kill(process.number, number)
+    return browsers
 
 
 class TestFindingTheBrowser:

@@ -6,13 +6,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from attrs import define, field, frozen
+from playwright.async_api import BrowserContext, Error, Page
 
 from surehand.core.outcome.evidence import CheckLevel, Phase
 from surehand.core.request.gate import Start
@@ -39,6 +40,7 @@ from surehand.core.workflow.params import Parameter, ParameterType
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import Tools, start_tools
 from surehand.shell.engines.browser.page import Limits, PageCommand, PageObservation, RunPage, new_context
+from surehand.shell.fence.client import FenceRun
 from surehand.shell.identity import new_run_id
 from surehand.shell.store.base import RunStore
 
@@ -240,6 +242,7 @@ class Visit:
 class Lab:
     """A browser and a fence that serve many visits."""
 
+    folder: Path
     tools: Tools
     loop: asyncio.AbstractEventLoop
     visits: int = 0
@@ -251,24 +254,34 @@ class Lab:
     @contextmanager
     def visit(self, site: Site, *, limits: Limits = SHORT, allow: bool = True) -> Generator[Visit]:
         """A fresh page; ``allow`` is the answer of the delivery boundary."""
-        self.visits += 1
         crossings: list[bool] = []
 
         async def on_boundary() -> BoundaryAnswer:
             crossings.append(allow)
             return BoundaryAnswer.GRANTED if allow else BoundaryAnswer.REFUSED
 
-        fence = self.run(self.tools.fence.open_run(f"visit-{self.visits}", FenceRules((site.origin,))))
-        context = self.run(new_context(self.tools.browser, fence.proxy_url))
-
-        async def page() -> RunPage:
-            return RunPage(await context.new_page(), site.origin, fence, on_boundary, limits)
-
+        fence, context, page = self.run(self._fresh_page(FenceRules((site.origin,))))
         try:
-            yield Visit(self, self.run(page()), crossings)
+            yield Visit(self, RunPage(page, site.origin, fence, on_boundary, limits), crossings)
         finally:
             self.run(context.close())
             self.run(fence.close())
+
+    async def _fresh_page(self, rules: FenceRules) -> tuple[FenceRun, BrowserContext, Page]:
+        """A page behind a port of its own. A browser that hangs is replaced once, as the engine does between runs."""
+        with suppress(Error, TimeoutError):
+            return await self._page_within(rules, 20)
+        with suppress(Exception):
+            await asyncio.wait_for(self.tools.held.aclose(), 10)
+        self.tools = await start_tools(self.folder, headed=False)
+        return await self._page_within(rules, 20)
+
+    async def _page_within(self, rules: FenceRules, seconds: int) -> tuple[FenceRun, BrowserContext, Page]:
+        self.visits += 1
+        fence = await self.tools.fence.open_run(f"visit-{self.visits}", rules)
+        async with asyncio.timeout(seconds):
+            context = await new_context(self.tools.browser, fence.proxy_url)
+            return fence, context, await context.new_page()
 
 
 @contextmanager
@@ -278,7 +291,7 @@ def laboratory(folder: Path) -> Generator[Lab]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     tools = asyncio.run_coroutine_threadsafe(start_tools(folder, headed=False), loop).result(60)
-    lab = Lab(tools, loop)
+    lab = Lab(folder, tools, loop)
     try:
         yield lab
     finally:

@@ -214,11 +214,14 @@ class BrowserEngine:
         try:
             tools, fence = await self._open_run(job.run_id, rules)
             held.push_async_callback(fence.close)
-            context = await new_context(tools.browser, fence.proxy_url)
-            held.push_async_callback(context.close)
-            page = await context.new_page()
+            async with asyncio.timeout(self._limits.fresh_ms / 1000):
+                context = await new_context(tools.browser, fence.proxy_url)
+                held.push_async_callback(context.close)
+                page = await context.new_page()
             return RunPage(page, origin, fence, progress.cross, self._limits, lambda: progress.stopped() is not None)
-        except Error:
+        except (Error, TimeoutError):
+            # Nothing was sent yet. A browser that opens no page is not kept for the next run.
+            held.push_async_callback(self._drop_tools)
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
 
     async def _open_run(self, run_id: str, rules: FenceRules) -> tuple[Tools, FenceRun]:

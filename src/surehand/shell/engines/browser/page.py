@@ -63,6 +63,7 @@ class Limits:
 
     Args:
         wait_ms: For a page gate to hold, and for a target to be there and ready.
+        fresh_ms: For a fresh context and its page; a browser that needs longer hangs.
         open_ms: For a page to load.
         write_ms: From the click that saves to the write that it makes.
         answer_ms: From there to the app's answer.
@@ -71,6 +72,7 @@ class Limits:
     """
 
     wait_ms: int = 5_000
+    fresh_ms: int = 20_000
     open_ms: int = 15_000
     write_ms: int = 3_000
     answer_ms: int = 6_000
