@@ -1,4 +1,4 @@
-"""A disk that fails once leaves nothing behind: the folder keeps its kind of store, and its readers see later changes."""
+"""A disk that fails once leaves nothing behind: the folder keeps its kind of store, and readers see later changes."""
 
 import sqlite3
 from contextlib import closing

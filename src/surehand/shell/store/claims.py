@@ -5,7 +5,7 @@ Laws of this module:
 - Creating a name that is not there yet is the only compare-and-set, and it is made durable (file, then folder) before
   anything is answered. No file is ever changed; the phases of a run are numbered files, each made once.
 - A reservation counts from the moment when its attempt has its name; what was written before that is nobody's run.
-- A file that is there and cannot be read is corrupt, not absent.
+- A file that is there and cannot be read, or does not agree with its sum, is corrupt, not absent.
 - Claims that were copied or restored are refused by their seal; it counts the places in the order.
 - Lookups cost the same however many runs there are; lists read a folder. It is a fallback, not a rival.
 
@@ -18,6 +18,7 @@ the random name and the epoch of the claims; it alone is ever replaced.
 import json
 import os
 import re
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -205,7 +206,10 @@ class ClaimStore:
         with _store_errors():
             self._require_open()
             names = (self._attempts / attempt_key(request_key, number) for number in range(1, MAX_ATTEMPTS + 1))
-            return require_whole_history(tuple(self._brought_up(_reservation(name))[0] for name in names if _is(name)))
+            attempts = tuple(self._brought_up(_reservation(name))[0] for name in names if _is(name))
+            if any(record.request_key != request_key for record in attempts):
+                raise StoreCorruptError("an attempt under another's name")
+            return require_whole_history(attempts)
 
     def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
         """The newest records first."""
@@ -515,14 +519,22 @@ def _reservation(path: Path) -> RunRecord:
 def _text_of(kept: _Reservation | _Move) -> bytes:
     from surehand.core.wire import to_wire  # noqa: PLC0415 - loads cattrs, which a fast start does without
 
-    return json.dumps(to_wire(kept), separators=(",", ":")).encode()
+    text = json.dumps(to_wire(kept), separators=(",", ":")).encode()
+    return text + b"\n" + _sum(text)
+
+
+def _sum(text: bytes) -> bytes:
+    return f"{zlib.crc32(text):08x}".encode()
 
 
 def _structured(path: Path, kind: type[_Kept]) -> _Kept:
     from surehand.core.wire import from_wire  # noqa: PLC0415 - loads cattrs, which a fast start does without
 
+    text, _, said = read_private(path).partition(b"\n")
+    if said and said != _sum(text):  # the first layout had no sums
+        raise StoreCorruptError("not the claim that was written")
     try:
-        wire: object = json.loads(read_private(path))
+        wire: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise StoreCorruptError("not a claim") from error
     kept = from_wire(wire, kind).value_or(None)

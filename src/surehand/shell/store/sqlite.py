@@ -715,6 +715,8 @@ def _store_errors() -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise _meaning(error) from error
+    except UnicodeDecodeError as error:
+        raise StoreCorruptError("the ledger is damaged") from error
     except (LockTimeoutError, UnsafeFileError, OSError) as error:
         raise StoreUnavailableError("the folder refused") from error
 
