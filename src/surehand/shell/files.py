@@ -13,11 +13,15 @@ import secrets
 import stat
 import struct
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
+
+#: Bytes that are read at once.
+_CHUNK_BYTES: Final = 1 << 16
 
 
 class UnsafeFileError(Exception):
@@ -86,8 +90,11 @@ def open_private(path: Path, flags: int) -> int:
         UnsafeFileError: A symbolic link or something other than a regular file stands there.
         OSError: The file system refuses.
     """
-    refuse_link(path)
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, FILE_MODE)
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, FILE_MODE)
+    except OSError:
+        refuse_link(path)
+        raise
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
@@ -114,8 +121,11 @@ def read_private(path: Path) -> bytes:
         UnsafeFileError: A symbolic link or something other than a regular file stands there.
         OSError: The file is missing or the file system refuses.
     """
-    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
-        return file.read()
+    descriptor = open_private(path, os.O_RDONLY)
+    try:
+        return b"".join(iter(partial(os.read, descriptor, _CHUNK_BYTES), b""))
+    finally:
+        os.close(descriptor)
 
 
 def write_durably(path: Path, content: bytes, *, exclusive: bool = False, sync_name: bool = True) -> bool:

@@ -13,6 +13,7 @@ Laws of this module:
 import os
 import re
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -161,17 +162,27 @@ def require_goes_on(seal: Seal | None, name: str, count: int) -> Seal:
 
 
 def _seal(content: bytes) -> Seal:
-    lasting = _LASTING.fullmatch(_proven(content, 0))
-    if lasting is None:
+    stays, one, other = (content[start : start + _BLOCK] for start in (0, _BLOCK, 2 * _BLOCK))
+    name, epoch, file = _lasting(stays)
+    return Seal(name=name, epoch=epoch, file=file, count=max(_count(one, name), _count(other, name)))
+
+
+# Of the blocks of a seal all but one are those of the last reading.
+
+
+@lru_cache(maxsize=4)
+def _lasting(block: bytes) -> tuple[str, int, str]:
+    found = _LASTING.fullmatch(_proven(block))
+    if found is None:
         raise StoreCorruptError("not a seal")
-    name, epoch, file = lasting.groups()
-    counts = [_COUNT.fullmatch(_proven(content, place)) for place in (1, 2)]
-    return Seal(
-        name=name,
-        epoch=int(epoch),
-        file=file,
-        count=max((int(found[2]) for found in counts if found is not None and found[1] == name), default=0),
-    )
+    return found[1], int(found[2]), found[3]
+
+
+@lru_cache(maxsize=4)
+def _count(block: bytes, name: str) -> int:
+    """The count of a block; 0 when there is none under this name."""
+    found = _COUNT.fullmatch(_proven(block))
+    return int(found[2]) if found is not None and found[1] == name else 0
 
 
 def _counted(name: str, count: int) -> bytes:
@@ -183,9 +194,9 @@ def _summed(text: str) -> bytes:
     return f"{_sum(text)} {text}\n".encode().ljust(_BLOCK)
 
 
-def _proven(content: bytes, place: int) -> str:
+def _proven(block: bytes) -> str:
     """The text of a block; empty when its sum does not agree, as when its writing was cut short."""
-    line = content[place * _BLOCK :].partition(b"\n")[0].decode("ascii", "replace")
+    line = block.partition(b"\n")[0].decode("ascii", "replace")
     said, text = line[:_SUM_DIGITS], line[_SUM_DIGITS + 1 :]
     return text if said == _sum(text) else ""
 

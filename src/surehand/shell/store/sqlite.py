@@ -299,8 +299,7 @@ class SqliteStore:
 
     def mark_started(self, run_id: str, owner: str) -> bool:
         """``reserved -> started``, flushed only when the run is not journaled."""
-        record = self.load(run_id)
-        return record is not None and self._move(run_id, owner, Phase.STARTED, flushed=not record.journaled)
+        return self._move(run_id, owner, Phase.STARTED, flushed=False) or self._move(run_id, owner, Phase.STARTED)
 
     def begin_delivery(self, run_id: str, owner: str) -> bool:
         """``reserved | started -> delivering``, flushed."""
@@ -556,8 +555,11 @@ class SqliteStore:
     # Writing.
 
     def _move(self, run_id: str, owner: str, phase: Phase, *, flushed: bool = True) -> bool:
+        """Move a run; without a flush only one that is journaled."""
+
         def moved(now: RunRecord) -> RunRecord | None:
-            return evolve(now, phase=phase) if may_move(now, owner, phase) else None
+            movable = may_move(now, owner, phase) and (flushed or now.journaled)
+            return evolve(now, phase=phase) if movable else None
 
         return self._change(lambda link: _moved(link, run_id, moved), flushed=flushed)
 
@@ -872,9 +874,12 @@ def _ledger(link: sqlite3.Connection) -> tuple[str, int, int]:
 
 
 def _insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
-    if link.execute("SELECT 1 FROM runs WHERE run_id = ?", (record.run_id,)).fetchone() is not None:
-        raise ValueError("the run id was used before")
-    link.execute(_INSERT, row_of(record))
+    try:
+        link.execute(_INSERT, row_of(record))
+    except sqlite3.IntegrityError:
+        if _load(link, record.run_id) is not None:
+            raise ValueError("the run id was used before") from None
+        raise
     return record
 
 
