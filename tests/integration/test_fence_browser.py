@@ -1,59 +1,24 @@
 """The fence in front of a real Chromium, against a server that logs what reaches it."""
 
 import asyncio
-import contextlib
 import hashlib
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, HttpCredentials, Page, Playwright, ProxySettings, async_playwright
+from playwright.async_api import Browser, Page, ProxySettings
 from playwright.async_api import Error as PlaywrightError
 
-from support.fence_rig import Bench, Rig, rig
-from support.origin_server import OriginServer, make_authority, origin_server
+from support.fence_browser import BrowserBench
+from support.fence_rig import Rig, rig
+from support.origin_server import make_authority, origin_server
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceVerdict
-from surehand.shell.engines.browser.chromium import arguments, find_chromium, may_sandbox
+from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 
 WAIT_MS = 10_000
-
-
-class BrowserBench(Bench):
-    """A loop, a fence, and a Chromium that trusts the fence's key."""
-
-    playwright: Playwright
-    browser: Browser
-
-    async def launch(self) -> None:
-        """Start the browser."""
-        self.playwright = await async_playwright().start()
-        program = find_chromium()
-        self.browser = await self.playwright.chromium.launch(
-            executable_path=program, args=arguments(self.fence.spki), chromium_sandbox=may_sandbox()
-        )
-
-    async def end(self) -> None:
-        """End the browser."""
-        await self.browser.close()
-        await self.playwright.stop()
-
-    @contextlib.asynccontextmanager
-    async def page(self, server: OriginServer, proxy_url: str | None) -> AsyncGenerator[Page]:
-        """A page of the server in a context of its own."""
-        proxy = None if proxy_url is None else ProxySettings(server=proxy_url)
-        context = await self.browser.new_context(
-            proxy=proxy,
-            http_credentials=HttpCredentials(username="u", password="p"),  # noqa: S106  of a test server
-        )
-        try:
-            page = await context.new_page()
-            await page.goto(f"{server.origin}/page")
-            yield page
-        finally:
-            await context.close()
 
 
 @pytest.fixture(scope="module")

@@ -74,14 +74,20 @@ class Rig:
 
 @contextlib.asynccontextmanager
 async def rig(
-    fence: Fence, *, tls: ssl.SSLContext | None = None, harmless: tuple[WriteRoute, ...] = ()
+    fence: Fence,
+    *,
+    tls: ssl.SSLContext | None = None,
+    harmless: tuple[WriteRoute, ...] = (),
+    server: OriginServer | None = None,
+    origins: tuple[str, ...] = (),
 ) -> AsyncGenerator[Rig]:
-    """A server, and a run that may reach it."""
+    """A server (a fresh one unless one is given), and a run that may reach it and these origins."""
     run_id = f"run_{secrets.token_hex(16)}"
-    async with origin_server(tls) as server:
-        run = await fence.open_run(run_id, FenceRules((server.origin,), harmless))
+    async with contextlib.AsyncExitStack() as held:
+        served = await held.enter_async_context(origin_server(tls)) if server is None else server
+        run = await fence.open_run(run_id, FenceRules((served.origin, *origins), harmless))
         try:
-            yield Rig(server, run, run_id, Boundary(server))
+            yield Rig(served, run, run_id, Boundary(served))
         finally:
             await run.close()
 

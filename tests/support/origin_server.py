@@ -6,15 +6,17 @@ It speaks HTTP/1.1 over plain sockets or TLS, accepts WebSockets, and answers as
 
 import asyncio
 import contextlib
+import gzip
 import hashlib
 import ipaddress
 import ssl
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import unquote
 
 from attrs import define, field, frozen
 from cryptography import x509
@@ -49,9 +51,32 @@ def answer(status: int, body: bytes = b"", **headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def _redirect(status: int) -> bytes:
-    return answer(status, Location="/ok")
+#: What a script of another origin may read, and may ask to send.
+_CORS = {
+    "Access_Control_Allow_Origin": "*",
+    "Access_Control_Allow_Headers": "*",
+    "Access_Control_Allow_Methods": "*",
+}
 
+#: A page that sends a form as soon as it is shown; the form goes to the path behind ``/poster``.
+_POSTER = (
+    b"<!doctype html><form method=post></form>"
+    b"<script>document.forms[0].action = location.pathname.replace('poster', 'ok'); document.forms[0].submit()</script>"
+)
+
+#: A page that sends a request by script as soon as it is shown, to the path behind ``/fetcher``.
+_FETCHER = (
+    b"<!doctype html><script>fetch(location.pathname.replace('fetcher', 'ok'), {method: 'POST', body: 'x'})</script>"
+)
+
+#: A page that opens a WebSocket as soon as it is shown, to the path behind ``/socketer``.
+_SOCKETER = (
+    b"<!doctype html><script>const socket = new WebSocket(location.href.replace('http', 'ws')"
+    b".replace('socketer', 'socket')); socket.onopen = () => socket.send('x')</script>"
+)
+
+#: ``PAGE`` as Brotli squeezes it.
+_BROTLI = b64decode("G0YAaBwHbuwavJ+LqH7BQauTPC1mGeNDBw45cHiAaYKBtGADDjBblnGbX3pcbf1ZoD6DiGNB")
 
 #: Answers by the first segment of the path: bytes that are sent as they are, and the connection stays open.
 ANSWERS: dict[str, bytes] = {
@@ -59,17 +84,31 @@ ANSWERS: dict[str, bytes] = {
     "challenge": answer(401, WWW_Authenticate='Basic realm="x"'),
     "timeout": answer(408, Connection="close"),
     "misdirected": answer(421),
-    "again307": _redirect(307),
-    "again308": _redirect(308),
-    "see-other": _redirect(303),
     "no-content": answer(204)[:-2].replace(b"Content-Length: 0\r\n", b"") + b"\r\n",
     "not-modified": b"HTTP/1.1 304 X\r\nContent-Length: 77\r\nETag: x\r\n\r\n",
     "early-hints": b"HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n" + answer(200, b"late"),
     "chunked": b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
     "both-lengths": b"HTTP/1.1 200 X\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
     "switch": b"HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    "cors": answer(200, b"shared", **_CORS),
+    "zipped": answer(200, gzip.compress(PAGE), Content_Type="text/html", Content_Encoding="gzip"),
+    "squeezed": answer(200, _BROTLI, Content_Type="text/html", Content_Encoding="br"),
+    "cookies": answer(
+        303,
+        Location="/page",
+        Set_Cookie="strict=1; Path=/; HttpOnly; SameSite=Strict\r\nSet-Cookie: lax=1; Path=/; SameSite=Lax",
+    ),
+    "fetcher": answer(200, _FETCHER, Content_Type="text/html"),
+    "socketer": answer(200, _SOCKETER, Content_Type="text/html"),
+    "attachment": answer(200, b"file", Content_Type="x/y", Content_Disposition="attachment; filename=a.bin"),
+    "poster": answer(200, _POSTER, Content_Type="text/html"),
+    "too-early": answer(425),
+    "created": answer(201, b"made", Content_Type="text/plain"),
     "hop-headers": answer(200, b"hop", Keep_Alive="timeout=9", Alt_Svc='h3=":443"', X_End="kept"),
 }
+
+#: Redirects by the first segment of the path: where they lead differs from the path in that segment alone.
+REDIRECTS = {"again307": 307, "again308": 308, "see-other": 303}
 
 #: Answers after which the server closes: what was sent before.
 CLOSING: dict[str, bytes] = {
@@ -143,6 +182,8 @@ class OriginServer:
             "socket": self._socket,
             "reset": _reset,
             "page": self._page,
+            "reporting": _reporting,
+            "script": _script,
             "huge": _huge,
             "once-per-connection": self._once,
         }
@@ -153,6 +194,8 @@ class OriginServer:
             await writer.drain()
             return False
         reply = ANSWERS.get(name, ANSWERS["ok"])
+        if name in REDIRECTS:
+            reply = answer(REDIRECTS[name], Location=arrival.path.replace(name, "ok", 1))
         writer.write(reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if arrival.method == "HEAD" else reply)
         await writer.drain()
         return arrival.headers.get("connection") != "close"
@@ -227,6 +270,29 @@ async def _read_chunks(reader: Reader) -> bytes:
     return body
 
 
+async def _reporting(arrival: Arrival, _reader: Reader, writer: Writer) -> bool:
+    """A page that breaks its own policy; the browser is told to report that, by the way that the path names.
+
+    ``/reporting/<way>/<rest>``: ``<way>`` is ``uri`` or ``to``, and the report goes to ``/ok/<rest>``.
+    """
+    _, _, way, rest = arrival.path.split("/", 3)
+    report = f"report-uri /ok/{rest}" if way == "uri" else "report-to main"
+    policy = f"img-src 'none'; {report}"
+    page = b"<!doctype html><img src=/none.png>"
+    headers = {"Reporting_Endpoints": f'main="/ok/{rest}"'} if way == "to" else {}
+    writer.write(answer(200, page, Content_Type="text/html", Content_Security_Policy=policy, **headers))
+    await writer.drain()
+    return True
+
+
+async def _script(arrival: Arrival, _reader: Reader, writer: Writer) -> bool:
+    """A script, which is the query of the path."""
+    source = unquote(arrival.path.partition("?")[2]).encode()
+    writer.write(answer(200, source, Content_Type="text/javascript", Service_Worker_Allowed="/"))
+    await writer.drain()
+    return True
+
+
 async def _reset(_arrival: Arrival, _reader: Reader, writer: Writer) -> bool:
     writer.transport.abort()
     return False
@@ -269,12 +335,14 @@ class TestAuthority:
     Args:
         certificate: A PEM file with the authority's certificate.
         context: The server side context for 127.0.0.1 and localhost.
+        spki: The base64 SHA-256 of its key, for a browser that is to trust it without the fence.
     """
 
     __test__ = False
 
     certificate: Path
     context: ssl.SSLContext
+    spki: str
 
 
 def make_authority(folder: Path) -> TestAuthority:
@@ -290,7 +358,8 @@ def make_authority(folder: Path) -> TestAuthority:
     chain.write_bytes(plain + leaf.public_bytes(serialization.Encoding.PEM))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
-    return TestAuthority(path, context)
+    encoded = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return TestAuthority(path, context, b64encode(hashlib.sha256(encoded).digest()).decode())
 
 
 def _certificate(

@@ -108,8 +108,10 @@ class _Channel:
 
     async def _cross(self, run_id: str) -> None:
         granted = False
+        on_boundary = self.boundaries.pop(run_id, None)
         try:
-            granted = await self.boundaries.pop(run_id)()
+            # Each run is asked for once; a second question is refused, whatever the fence thinks.
+            granted = on_boundary is not None and await on_boundary()
         finally:
             self._send(BoundaryAnswered(run_id, granted=granted))
 
