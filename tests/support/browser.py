@@ -91,12 +91,13 @@ class Hold:
 
 @define
 class Site:
-    """A site on loopback: pages by path, the records that were posted, and holds by path.
+    """A site on loopback: pages by path, what was asked for, the records that were posted, and holds by path.
 
     ``POST /records`` keeps a record and sends the browser to ``/saved``; ``GET /api/records`` lists the records.
     """
 
     pages: dict[str, str] = field(factory=dict[str, str])
+    asked: list[str] = field(factory=list[str])
     posts: list[str] = field(factory=list[str])
     records: list[dict[str, object]] = field(factory=list[dict[str, object]])
     holds: dict[str, Hold] = field(factory=dict[str, Hold])
@@ -116,6 +117,7 @@ class Site:
             def do_GET(self) -> None:
                 """A page, or the records."""
                 path = urlsplit(self.path).path
+                site.asked.append(path)
                 site.stand(path)
                 if path == "/api/records":
                     self.answer(json.dumps({"items": site.records}), "application/json")

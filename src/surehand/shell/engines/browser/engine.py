@@ -50,7 +50,14 @@ from surehand.core.workflow.fence import FenceRules, parse_origin
 from surehand.core.workflow.replay import start, step
 from surehand.shell.engines.base import Boundary, Job
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
-from surehand.shell.engines.browser.page import Limits, PageCommand, RunPage, new_context
+from surehand.shell.engines.browser.page import (
+    DOCUMENT_SELECTOR,
+    DOCUMENT_SELECTOR_ENGINE,
+    Limits,
+    PageCommand,
+    RunPage,
+    new_context,
+)
 from surehand.shell.engines.browser.readback import RecordChannel
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
@@ -281,6 +288,7 @@ async def start_tools(journal_folder: Path, *, headed: bool) -> Tools:
         starting.push_async_callback(fence.close)
         driver = await async_playwright().start()
         starting.push_async_callback(driver.stop)
+        await driver.selectors.register(DOCUMENT_SELECTOR, DOCUMENT_SELECTOR_ENGINE, content_script=True)
         dead_end = DeadEnd()
         starting.callback(dead_end.close)
         browser = await _launch(driver, fence.spki, dead_end, headed=headed)

@@ -4,6 +4,7 @@ Laws of this module:
 
 - Nothing is kept between two commands but the page itself: every target is found anew at the moment of the action,
   by exact names, among what is shown.
+- What acts, acts in the very document that the page's gate saw: on a page that came in between, it finds nothing.
 - There is no first or n-th match, no forced click, no click at a place, and no second way to find something.
 - A library's exception says only of which type it is. What the page looks like is then asked of the page, in closed
   terms.
@@ -85,8 +86,16 @@ class Limits:
         return 10_000 + max(self.wait_ms * 2, self.open_ms) + self.write_ms + self.answer_ms + self.react_ms
 
 
+#: The selector that finds one document, by the time at which it began, and nothing in any other.
+DOCUMENT_SELECTOR: Final = "surehand_document"
+DOCUMENT_SELECTOR_ENGINE: Final = """{
+    queryAll(root, began) { return String(performance.timeOrigin) === began ? [document.documentElement] : []; },
+    query(root, began) { return this.queryAll(root, began)[0]; },
+}"""
+
 # What is asked of the page. Each expression gets all matching elements at once: finding and looking are one moment.
-_PLACE: Final = "els => [els.length, location.origin, location.pathname]"
+_PLACE: Final = "els => [els.length, location.origin, location.pathname, String(performance.timeOrigin)]"
+_DOCUMENT: Final = "() => String(performance.timeOrigin)"
 _LOOK: Final = """els => els.map(el =>
     el instanceof HTMLSelectElement ? Array.from(el.selectedOptions, option => option.label).join("\\n")
     : el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement ? el.value
@@ -148,6 +157,7 @@ class RunPage:
         self._crashed = False
         self._asked = asyncio.Event()
         self._boundary = BoundaryAnswer.NOT_ASKED
+        self._document: str | None = None
         page.context.on("dialog", self._note_dialog)
         page.context.on("page", self._note_page)
         page.on("crash", self._note_crash)
@@ -188,9 +198,16 @@ class RunPage:
 
     # Finding
 
-    def _find(self, target: Target, row: str | None) -> Locator:
+    def _find_here(self, target: Target, row: str | None) -> Locator:
+        """The same, but only in the document that the last gate saw, if one was checked since the opening."""
+        if self._document is None:
+            return self._find(target, row)
+        return self._find(target, row, self._page.locator(f"{DOCUMENT_SELECTOR}={self._document}"))
+
+    def _find(self, target: Target, row: str | None, within: Locator | None = None) -> Locator:
         """All elements that the target means, among what is shown."""
-        scope = self._page if row is None else self._row(row)
+        page = self._page if within is None else within
+        scope = page if row is None else self._row(page, row)
         match target.kind:
             case TargetKind.TEST_ID:
                 return scope.get_by_test_id(target.name).filter(visible=True)
@@ -203,18 +220,19 @@ class RunPage:
             case _:  # pragma: no cover
                 assert_never(target.kind)
 
-    def _row(self, text: str) -> Locator:
+    def _row(self, page: Page | Locator, text: str) -> Locator:
         """The innermost table rows that hold a cell with exactly this text."""
         cell, grid_cell, header = (
             self._page.get_by_role(role, name=text, exact=True) for role in ("cell", "gridcell", "rowheader")
         )
-        row = self._page.get_by_role("row")
-        return row.filter(has=cell.or_(grid_cell).or_(header)).filter(has_not=row)
+        with_cell = page.get_by_role("row").filter(has=cell.or_(grid_cell).or_(header))
+        return with_cell.filter(has_not=self._page.get_by_role("row"))
 
     # Looking
 
     async def _open(self, path: str) -> Done | Fault:
         await self._page.goto(self._origin + path, timeout=self._limits.open_ms)
+        self._document = None
         return self._surprise() or Done()
 
     async def _check_page(self, gate: PageGate) -> Done | Fault:
@@ -231,11 +249,14 @@ class RunPage:
 
     async def _holds(self, gate: PageGate, landmark: Locator) -> bool:
         try:
-            count, origin, path = await landmark.evaluate_all(_PLACE)
+            count, origin, path, document = await landmark.evaluate_all(_PLACE)
         except Error:
             # The page is on its way to another one.
             return False
-        return bool(count == 1 and origin == self._origin and path_fits(gate.path, path))
+        if count != 1 or origin != self._origin or not path_fits(gate.path, path):
+            return False
+        self._document = document
+        return True
 
     async def _wrong_page(self) -> Fault:
         password = self._page.locator("input[type=password]").filter(visible=True)
@@ -260,7 +281,7 @@ class RunPage:
     # Acting
 
     async def _act(self, command: Fill | Choose | Click) -> Done | Fault:
-        element = self._find(command.target, command.row)
+        element = self._find_here(command.target, command.row)
         fault = await self._try(command, element)
         return await self._early_write() or self._surprise() or fault or Done()
 
@@ -305,7 +326,8 @@ class RunPage:
         """Why an action was not possible, asked of the page as it is now."""
         covered: list[bool] = await element.evaluate_all(_COVERED)
         if not covered:
-            return FaultKind.TARGET_MISSING
+            left = self._document not in {None, await self._page.evaluate(_DOCUMENT)}
+            return (await self._wrong_page()).kind if left else FaultKind.TARGET_MISSING
         if len(covered) > 1:
             return FaultKind.TARGET_NOT_UNIQUE
         return FaultKind.TARGET_COVERED if covered[0] else FaultKind.PAGE_UNEXPECTED
@@ -320,7 +342,7 @@ class RunPage:
             # A fence that was never armed has let nothing out.
             return SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
         with Traffic(self._page.context) as traffic:
-            click = asyncio.create_task(self._click_to_save(self._find(command.target, command.row)))
+            click = asyncio.create_task(self._click_to_save(self._find_here(command.target, command.row)))
             await self._write_begun(click)
             verdict = await self._fence.settle(self._limits.answer_ms if self._asked.is_set() else 0)
             if verdict.delivery is not Delivery.NOT_SENT:
