@@ -8,6 +8,7 @@ Laws of this module:
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -47,14 +48,14 @@ class _NotedBoundary:
     """Notes a run's save once the real boundary let it pass."""
 
     boundary: Boundary
-    oracle: Path
+    note: Callable[[str], None]
     run_id: str
 
     def cross(self) -> bool:
         """As the real one; then the app would see the save."""
         if not self.boundary.cross():
             return False
-        note_effect(self.oracle, self.run_id)
+        self.note(self.run_id)
         return True
 
     def stop_requested(self) -> bool:
@@ -66,7 +67,7 @@ class _NotedBoundary:
 class EffectEngine:
     """The simulated engine, whose saves are noted."""
 
-    oracle: Path
+    note: Callable[[str], None]
     engine: SimulatedEngine = field(factory=SimulatedEngine)
 
     @property
@@ -76,7 +77,7 @@ class EffectEngine:
 
     def execute(self, job: Job, boundary: Boundary) -> Evidence:
         """As the real one."""
-        return self.engine.execute(job, _NotedBoundary(boundary, self.oracle, job.run_id))
+        return self.engine.execute(job, _NotedBoundary(boundary, self.note, job.run_id))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -122,16 +123,19 @@ def premises_of(folder: Path, opens: Callable[[Path], RunStore]) -> Premises:
         raise StoreUnavailableError("the state folder refuses") from None
 
 
-def hand(folder: Path, oracle: Path, opens: OpensPremises = open_premises) -> Surehand:
-    """Surehand on a folder, with an engine whose saves are counted."""
+def hand(
+    folder: Path, oracle: Path, opens: OpensPremises = open_premises, note: Callable[[str], None] | None = None
+) -> Surehand:
+    """Surehand on a folder, with an engine whose saves are counted: in the file, or by whoever notes them instead."""
     bundle = sandbox_bundle()
+    noted = partial(note_effect, oracle) if note is None else note
 
     def crew(premises: Premises) -> Crew:
         try:
             lock = OwnerLock.acquire(premises.folder)
         except (OSError, UnsafeFileError):
             raise EngineUnavailableError from None
-        return _Crew(LocalExecutor(EffectEngine(oracle), premises.store, lock, SYSTEM_CLOCK, Mode.SANDBOX))
+        return _Crew(LocalExecutor(EffectEngine(noted), premises.store, lock, SYSTEM_CLOCK, Mode.SANDBOX))
 
     catalog = Catalog(Mode.SANDBOX, WorkflowEntry(bundle, default_card(bundle), CrewSource(crew)))
     return Surehand(Service(catalog=catalog, open_premises=lambda: opens(folder)))
