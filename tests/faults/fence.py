@@ -82,7 +82,7 @@ class _Layer:
             self.violations += await perform(bench, to, case)
         self.cells += len(cases)
         self._report(f"fence: {len(cases)} saves")
-        names = self._draw.some((*REPEATED, "close", "reset"), 2)
+        names = (*self._draw.some(REPEATED, 2), *(() if self._short else ("close", "reset")))
         sent = {name: await repeats(bench, to, name) for name in names}
         more = [name for name, count in sent.items() if count > 1]
         evidence = ", ".join(f"{name} {count}" for name, count in sent.items())
