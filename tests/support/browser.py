@@ -263,8 +263,13 @@ class Lab:
             return BoundaryAnswer.GRANTED if allow else BoundaryAnswer.REFUSED
 
         fence, context, page = self.run(self._fresh_page(FenceRules((site.origin,))))
+
+        async def run_page() -> RunPage:
+            # Where the browser lives: the library may be used by one thread only.
+            return RunPage(page, site.origin, fence, on_boundary, limits)
+
         try:
-            yield Visit(self, RunPage(page, site.origin, fence, on_boundary, limits), crossings)
+            yield Visit(self, self.run(run_page()), crossings)
         finally:
             self.run(context.close())
             self.run(fence.close())
