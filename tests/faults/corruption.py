@@ -32,6 +32,8 @@ from faults.corruption_damage import (
     statement,
     swapped,
 )
+from faults.corruption_large import control as control_large
+from faults.corruption_large import run_large
 from faults.result import Control, LayerResult
 from support.effects import (
     WORKFLOW,
@@ -329,9 +331,15 @@ def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
             answered[how] += 1
             if number % 100 == 0:
                 report(f"corruption: {number} of {len(cells)} cells, {len(violations)} violations")
-        control = _control(cells, folder / "cell")
-    notes = (f"refused by name in {answered['refused']} cells, answered in {answered['answered']}", *UNNOTICED)
-    return LayerResult("corruption", len(cells), tuple(violations), (control,), time.monotonic() - began, notes)
+        large, wrong = run_large(folder, 3.0 if profile == "full" else 0.1, chance)
+        violations += wrong
+        controls = (_control(cells, folder / "cell"), control_large(folder, chance))
+    notes = (
+        f"refused by name in {answered['refused']} cells, answered in {answered['answered']}",
+        f"{large} cells are of a ledger that is too large to be read through at its opening",
+        *UNNOTICED,
+    )
+    return LayerResult("corruption", len(cells) + large, tuple(violations), controls, time.monotonic() - began, notes)
 
 
 def _control(cells: list[Cell], place: Path) -> Control:

@@ -10,7 +10,7 @@ from support.stores import draft, run_id, started
 from surehand.core.outcome.evidence import Phase
 from surehand.shell.locks import OwnerLock, is_alive
 from surehand.shell.store import open_store, sqlite
-from surehand.shell.store.base import StoreUnavailableError
+from surehand.shell.store.base import StoreCorruptError, StoreUnavailableError
 from surehand.shell.store.sqlite import SqliteStore
 
 
@@ -83,3 +83,18 @@ class TestOwnerLock:
         assert not is_alive(tmp_path, lock.token)
         OwnerLock.acquire(tmp_path).release()
         assert [] == list((tmp_path / "owners").iterdir())
+
+
+class TestForgottenIndex:
+    """A ledger whose index forgot a request does not start it again: each attempt stands in two places."""
+
+    def test_is_corrupt_and_not_absent(self, tmp_path: Path) -> None:
+        with closing(SqliteStore.open(tmp_path)) as store:
+            started(store.reserve(draft(1)))
+        with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as link:
+            link.execute("DROP TRIGGER runs_keep_their_names")
+            link.execute("UPDATE runs SET request_key = ?", ("0" * 64,))
+            link.execute(next(sql for sql in sqlite.MIGRATIONS[0] if "runs_keep_their_names" in sql))
+
+        with closing(SqliteStore.open(tmp_path)) as store, pytest.raises(StoreCorruptError):
+            store.reserve(draft(2))

@@ -103,6 +103,14 @@ CREATE TABLE late_reports (
   result TEXT NOT NULL
 ) STRICT"""
 
+#: Every attempt once more, in pages of its own: damage to one page cannot make a ledger forget that it was made.
+_CREATE_REQUESTS: Final = """\
+CREATE TABLE requests (
+  request_key TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  PRIMARY KEY (request_key, attempt)
+) STRICT, WITHOUT ROWID"""
+
 #: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -143,6 +151,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "BEGIN SELECT RAISE(ABORT, 'a run is never deleted'); END"
         ),
         "CREATE INDEX runs_refused ON runs (created_at) WHERE attempt = 0",
+    ),
+    (
+        _CREATE_REQUESTS,
+        "INSERT INTO requests SELECT request_key, attempt FROM runs WHERE attempt > 0",
+        (
+            "CREATE TRIGGER requests_are_made_once AFTER INSERT ON runs WHEN NEW.attempt > 0 "
+            "BEGIN INSERT INTO requests VALUES (NEW.request_key, NEW.attempt); END"
+        ),
+        "CREATE TRIGGER requests_stay BEFORE DELETE ON requests BEGIN SELECT RAISE(ABORT, 'a request stays'); END",
+        (
+            "CREATE TRIGGER requests_never_change BEFORE UPDATE ON requests "
+            "BEGIN SELECT RAISE(ABORT, 'a request never changes'); END"
+        ),
     ),
 )
 
