@@ -14,7 +14,7 @@ from typing import Final, cast
 
 import hypothesis
 from attrs import frozen
-from hypothesis import Phase, Verbosity, settings
+from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, run_state_machine_as_test
 
 from faults.result import Control, LayerResult
@@ -74,7 +74,7 @@ def _drive(kind: type[RuleBasedStateMachine], seed: int, histories: int, steps: 
         database=None,
         max_examples=histories,
         stateful_step_count=steps,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         phases=[Phase.generate],
         verbosity=Verbosity.quiet,
     )
