@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ from surehand.core.outcome.result import (
     CallFacts,
     CheckedHow,
     EngineName,
+    FailedCheck,
     InputProblem,
     InputProblemCode,
     Mode,
@@ -165,6 +167,42 @@ class TestTheReasonOfEvidence:
         assert AFTER_DELIVERY == {
             category for category, reason in PAUSE_REASONS.items() if reason is Reason.RESULT_UNREADABLE
         }
+
+
+class TestTheCodes:
+    """A code is the name of its member, so that what was stored once is read for ever."""
+
+    @pytest.mark.parametrize(
+        "codes",
+        [
+            Refusal,
+            EarlierAttempts,
+            Phase,
+            ProcessFact,
+            Delivery,
+            PauseCategory,
+            Approval,
+            Outcome,
+            RecordChanged,
+            NextStep,
+            Reason,
+            Proof,
+            Mode,
+            EngineName,
+            CheckedHow,
+            InputProblemCode,
+            FailedCheck,
+        ],
+    )
+    def test_in_small_letters(self, codes: type[Enum]) -> None:
+        assert [code.name.lower() for code in codes] == [code.value for code in codes]
+
+    @pytest.mark.parametrize("codes", [TransactionOutcome, ExecutionOutcome])
+    def test_in_capitals_in_an_engine_s_report(self, codes: type[Enum]) -> None:
+        assert [code.name for code in codes] == [code.value for code in codes]
+
+    def test_check_levels_count_up_from_none(self) -> None:
+        assert list(range(5)) == list(CheckLevel)
 
 
 class TestTheReasonTable:

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surehand.core.outcome.decide import claims
-from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, Phase, RecordUnreadable, Refusal
-from surehand.core.outcome.reasons import Outcome, RecordChanged
+from surehand.core.outcome.decide import claims, decide
+from surehand.core.outcome.evidence import (
+    Approval,
+    CallRefused,
+    EarlierAttempts,
+    Evidence,
+    Phase,
+    RecordUnreadable,
+    Refusal,
+    RunObserved,
+)
+from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, project
 from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, STILL_RUNNING, kept_answer
 from surehand.core.request.record import RunRecord
@@ -64,14 +73,20 @@ class TestTheFixedEvidenceClaimsNoSave:
     """A run that goes on and one without a report leave the record unknown; one that was not launched left it alone."""
 
     @pytest.mark.parametrize(
-        ("evidence", "outcome", "changed"),
+        ("evidence", "reason", "outcome", "changed"),
         [
-            (STILL_RUNNING, Outcome.RUNNING, RecordChanged.UNKNOWN),
-            (NO_REPORT, Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN),
-            (NOT_LAUNCHED, Outcome.DID_NOT_RUN, RecordChanged.NO),
+            (STILL_RUNNING, Reason.RUNNING, Outcome.RUNNING, RecordChanged.UNKNOWN),
+            (NO_REPORT, Reason.RESULT_UNREADABLE, Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN),
+            (NOT_LAUNCHED, Reason.PLATFORM_ERROR, Outcome.DID_NOT_RUN, RecordChanged.NO),
         ],
     )
-    def test_what_each_claims(self, evidence: Evidence, outcome: Outcome, changed: RecordChanged) -> None:
+    def test_what_each_claims(
+        self, evidence: Evidence, reason: Reason, outcome: Outcome, changed: RecordChanged
+    ) -> None:
         said = claims(evidence)
 
-        assert (outcome, changed) == (said.outcome, said.record_changed)
+        assert (reason, outcome, changed) == (decide(evidence), said.outcome, said.record_changed)
+
+    @pytest.mark.parametrize("evidence", [STILL_RUNNING, NO_REPORT, NOT_LAUNCHED])
+    def test_none_speaks_of_a_person_who_was_never_asked(self, evidence: RunObserved) -> None:
+        assert Approval.NOT_ASKED is evidence.approval

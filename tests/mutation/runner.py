@@ -1,0 +1,325 @@
+"""Runs the mutants: each in a process of its own, in which the fast tests either see the fault or do not.
+
+Laws of this module:
+
+- Before any mutant the module without a fault passes the same tests; otherwise nothing counts.
+- A mutant is killed when a test fails, when nothing can be imported, or when the tests do not end in time.
+- A fault inside a function is first tried by exchanging the function's code, which is quick; whether a mutant survives
+  is decided only by tests that imported everything with the fault in place.
+- A survivor is named in ``survivors.toml`` with its reason, as equivalent or as known; any other is an error, and so is
+  an entry there that names nothing which survives.
+"""
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import os
+import select
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Final, NoReturn
+
+import pytest
+from attrs import frozen
+from hypothesis import HealthCheck, Phase, settings
+
+from mutation.operators import Enums, Mutant, enums_of, mutants, original
+from mutation.targets import TARGETS, Target
+
+#: The share of the mutants that are not equivalent which the tests have to kill.
+REQUIRED: Final = 0.95
+
+_ROOT: Final = Path(__file__).parents[2]
+_SOURCE: Final = _ROOT / "src"
+_SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
+_PROFILE: Final = "mutation"
+#: The warning is about what is loaded before a session begins.
+_OPTIONS: Final = (
+    "-x",
+    "-q",
+    "-pno:cacheprovider",
+    "-pno:xdist",
+    "-Wignore::pytest.PytestAssertRewriteWarning",
+    f"--hypothesis-profile={_PROFILE}",
+)
+_SURVIVED: Final = "survived"
+#: A mutant may take so many times what the module without a fault takes, and never less than the seconds beside it.
+_PATIENCE: Final = (5.0, 30.0)
+
+
+@frozen
+class Score:
+    """What became of the mutants of one module."""
+
+    module: str
+    killed: int
+    equivalent: int
+    known: int
+    surprises: tuple[str, ...]
+    seconds: float
+
+    @property
+    def total(self) -> int:
+        """All mutants."""
+        return self.killed + self.equivalent + self.known + len(self.surprises)
+
+    @property
+    def share(self) -> float:
+        """How many of those that are not equivalent were killed."""
+        return self.killed / max(self.total - self.equivalent, 1)
+
+
+class _Changed(MetaPathFinder, Loader):
+    """Gives one module its changed code; every other one comes from where it always does."""
+
+    def __init__(self, module: str, path: Path, code: CodeType) -> None:
+        self._module, self._path, self._code = module, path, code
+
+    def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The changed module, when it is asked for."""
+        del path, target
+        if fullname != self._module:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the changed code."""
+        exec(self._code, module.__dict__)  # noqa: S102 - it is our own source with one change
+
+
+class _FirstFailure:
+    """Remembers which test failed first."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the name of a test that failed."""
+        if report.failed and not self.name:
+            self.name = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Take the name of a file that could not be imported."""
+        if report.failed and not self.name:
+            self.name = f"importing {report.nodeid}"
+
+
+class _Campaign:
+    """The mutants of one module, tried inside a test session that has collected everything once."""
+
+    def __init__(self, target: Target, wanted: Sequence[str], *, verbose: bool) -> None:
+        self._target, self._wanted, self._verbose = target, wanted, verbose
+        self._path = _SOURCE / Path(*target.module.split(".")).with_suffix(".py")
+        self._first = _FirstFailure()
+        self.score: Score | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """In place of running the tests once, run them for each mutant."""
+        session.config.pluginmanager.register(self._first)
+        began = time.monotonic()
+        source = self._path.read_text(encoding="utf-8")
+        self._require_survival(original(source, str(self._path)), session)
+        patience = max(_PATIENCE[0] * (time.monotonic() - began), _PATIENCE[1])
+        named = tomllib.loads(_SURVIVORS.read_text(encoding="utf-8"))
+        equivalent, known = (
+            self._chosen(named.get(kind, {}).get(self._target.module, {})) for kind in ("equivalent", "known")
+        )
+        survived: set[str] = set()
+        killed = 0
+        for mutant in mutants(source, str(self._path), _enums(), only=self._target.only, texts=self._target.texts):
+            if mutant.name not in self._chosen([mutant.name]):
+                continue
+            verdict = self._verdict(mutant, session, patience)
+            killed += verdict != _SURVIVED
+            if verdict == _SURVIVED:
+                survived.add(mutant.name)
+            if self._verbose or (verdict == _SURVIVED and mutant.name not in equivalent | known):
+                module = self._target.module.rpartition(".")[2]
+                print(f"{module}:{mutant.line} {mutant.name}\n    {verdict}", file=sys.stderr, flush=True)  # noqa: T201 - a command's output
+        surprises = sorted(survived - equivalent - known)
+        surprises += [f"named and not surviving: {name}" for name in sorted((equivalent | known) - survived)]
+        counts = killed, len(survived & equivalent), len(survived & known), tuple(surprises)
+        self.score = Score(self._target.module, *counts, time.monotonic() - began)
+        return True
+
+    def _chosen(self, names: Sequence[str] | dict[str, str]) -> set[str]:
+        return {name for name in names if any(part in name for part in self._wanted)}
+
+    def _require_survival(self, code: CodeType, session: pytest.Session) -> None:
+        for judge in (lambda: self._again(code), lambda: self._here(session)):
+            verdict = _elsewhere(judge, _PATIENCE[1] * 10)
+            if verdict != _SURVIVED:
+                raise pytest.UsageError(f"{self._target.module} fails without a fault: {verdict}")
+
+    def _verdict(self, mutant: Mutant, session: pytest.Session, patience: float) -> str:
+        """What the tests say about a mutant: that it survived, or which of them killed it."""
+
+        def quick() -> str:
+            _exchange(self._target.module, mutant)
+            return self._here(session)
+
+        quickly = _elsewhere(quick, patience)
+        return _elsewhere(lambda: self._again(mutant.code), patience) if quickly in {_SURVIVED, _CANNOT} else quickly
+
+    def _here(self, session: pytest.Session) -> str:
+        """Run the tests that this session collected, up to the first that fails."""
+        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self._first.name:
+                return self._first.name
+        return _SURVIVED
+
+    def _again(self, code: CodeType) -> str:
+        """Import everything anew with the changed module, and run the tests."""
+        _forget_ours()
+        sys.meta_path.insert(0, _Changed(self._target.module, self._path, code))
+        first = _FirstFailure()
+        status = pytest.main([*_OPTIONS, *self._target.tests], plugins=[first])
+        return _SURVIVED if status == pytest.ExitCode.OK else first.name or f"status {int(status)}"
+
+
+_CANNOT: Final = "cannot be exchanged"
+
+
+def _forget_ours() -> None:
+    """Forget what was imported of the project and its tests."""
+    for name, module in tuple(sys.modules.items()):
+        if _is_ours(module):
+            del sys.modules[name]
+
+
+def _is_ours(module: ModuleType) -> bool:
+    path = Path(getattr(module, "__file__", None) or "/")
+    return path.is_relative_to(_SOURCE) or (
+        path.is_relative_to(_ROOT / "tests") and path.parent != Path(__file__).parent
+    )
+
+
+def _exchange(module: str, mutant: Mutant) -> None:
+    """Give the function in which the fault is its changed code."""
+    found: object = sys.modules[module]
+    for part in mutant.where.split("."):
+        found = inspect.getattr_static(found, part, None)
+    function = inspect.unwrap(getattr(found, "__func__", found))  # type: ignore[arg-type]  # whatever it is
+    codes = [code for code in _codes(mutant.code) if code.co_qualname == mutant.where]
+    if not isinstance(function, FunctionType) or not codes:
+        raise _CannotExchangeError
+    function.__code__ = codes[0]
+
+
+class _CannotExchangeError(Exception):
+    """What was changed is no function, or more than its code."""
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _elsewhere(judge: Callable[[], str], patience: float) -> str:
+    """What a judge says in a process of its own."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _tell(judge, writes)
+    os.close(writes)
+    with open(reads, "rb") as pipe:  # noqa: PTH123 - a descriptor
+        ended, _, _ = select.select([pipe], [], [], patience)
+        said = pipe.read().decode() if ended else ""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return said or ("the process ended" if ended else "not in time")
+
+
+def _tell(judge: Callable[[], str], writes: int) -> NoReturn:
+    """Judge in silence, tell the verdict, and end."""
+    silent = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silent, stream)
+    try:
+        said = judge()
+    except (_CannotExchangeError, ValueError):
+        said = _CANNOT
+    except BaseException as error:  # noqa: BLE001 - whatever a fault does, the verdict is told
+        said = type(error).__name__
+    os.write(writes, said.encode()[:4000])
+    os._exit(0)
+
+
+def _enums() -> Enums:
+    return {
+        name: members
+        for path in sorted((_SOURCE / "surehand" / "core").rglob("*.py"))
+        for name, members in enums_of(path.read_text(encoding="utf-8")).items()
+    }
+
+
+def _prepare() -> None:
+    os.chdir(_ROOT)
+    sys.path.insert(0, str(_SOURCE))
+    settings.register_profile(
+        _PROFILE,
+        max_examples=20,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.explicit, Phase.generate),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _run(target: Target, wanted: Sequence[str], verbose: bool) -> Score:
+    """The score of one module, from a test session of its own process."""
+    _forget_ours()
+    campaign = _Campaign(target, wanted, verbose=verbose)
+    pytest.main([*_OPTIONS, "--capture=no", "--no-header", "--no-summary", *target.tests], plugins=[campaign])
+    if campaign.score is None:
+        raise SystemExit(f"{target.module} was not tried")
+    return campaign.score
+
+
+def _table(scores: Sequence[Score]) -> str:
+    lines = [f"{'module':<36} {'mutants':>8} {'killed':>7} {'equivalent':>11} {'surviving':>10} {'score':>7} {'s':>6}"]
+    total = Score(
+        module="all",
+        killed=sum(score.killed for score in scores),
+        equivalent=sum(score.equivalent for score in scores),
+        known=sum(score.known for score in scores),
+        surprises=tuple(name for score in scores for name in score.surprises),
+        seconds=sum(score.seconds for score in scores),
+    )
+    lines += [
+        f"{score.module:<36} {score.total:>8,} {score.killed:>7,} {score.equivalent:>11} "
+        f"{score.known + len(score.surprises):>10} {score.share:>7.1%} {score.seconds:>6.0f}"
+        for score in (*scores, total)
+    ]
+    return "\n".join([*lines, *(f"not accounted for: {name}" for name in total.surprises)])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the mutants of all modules, or of those that are named, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("--module", action="append", help="the end of a module's name, such as outcome.decide")
+    parser.add_argument("--mutant", action="append", help="a part of a mutant's name; only such mutants are run")
+    parser.add_argument("--verbose", action="store_true", help="tell of each mutant which test killed it")
+    chosen = parser.parse_args(arguments)
+    targets = [each for each in TARGETS if not chosen.module or each.module.endswith(tuple(chosen.module))]
+    if not targets:
+        parser.error("no such module")
+    _prepare()
+    scores = [_run(target, chosen.mutant or [""], chosen.verbose) for target in targets]
+    print(_table(scores), flush=True)  # noqa: T201 - a command's output
+    return int(any(score.surprises or score.share < REQUIRED for score in scores))

@@ -1,0 +1,81 @@
+"""What is mutated, and the tests that have to see it: fast ones alone, so that a mutant costs about a second."""
+
+from typing import Final
+
+from attrs import field, frozen
+
+_OUTCOME: Final = (
+    "tests/properties/test_outcome_consistency.py",
+    "tests/properties/test_outcome_contract.py",
+    "tests/integration/test_decision_table.py::TestTheDecisionTable::test_is_not_stale_apart_from_its_counts",
+    "tests/properties/test_outcome_audit.py::TestTheAuditCatches::test_the_true_judge_passes_the_smaller_audit",
+)
+_REQUEST: Final = (
+    "tests/properties/test_request_gate.py",
+    "tests/properties/test_request_answers.py",
+    "tests/properties/test_request_keys.py",
+)
+_STORE: Final = (
+    "tests/integration/test_store_conformance.py::TestMisuse",
+    "tests/integration/test_store_conformance.py::TestSameAnswers::test_agrees_with_the_oracle[sqlite]",
+    "tests/integration/test_retention.py",
+)
+_SQLITE: Final = (*_STORE, "tests/integration/test_store_sqlite.py", "tests/integration/test_store_hiccups.py")
+
+
+@frozen
+class Target:
+    """One module: which of its functions are changed (all of them when none is named), and the tests to run."""
+
+    module: str
+    tests: tuple[str, ...]
+    only: tuple[str, ...] = field(default=())
+    texts: bool = True
+
+
+TARGETS: Final = (
+    Target("surehand.core.outcome.evidence", _OUTCOME),
+    Target("surehand.core.outcome.decide", _OUTCOME),
+    Target("surehand.core.outcome.reasons", _OUTCOME),
+    Target("surehand.core.outcome.result", _OUTCOME),
+    Target("surehand.core.outcome.wording", _OUTCOME),
+    Target("surehand.core.request.gate", _REQUEST),
+    Target("surehand.core.request.keys", _REQUEST),
+    Target("surehand.core.request.record", _REQUEST),
+    Target("surehand.core.request.answers", _REQUEST),
+    Target("surehand.shell.store.base", _STORE),
+    Target("surehand.shell.store.memory", _STORE),
+    Target(
+        "surehand.shell.store.sqlite",
+        _SQLITE,
+        only=(
+            "SqliteStore.reserve",
+            "SqliteStore.record_refusal",
+            "SqliteStore.mark_started",
+            "SqliteStore.begin_delivery",
+            "SqliteStore.finish",
+            "SqliteStore.settle_owner_gone",
+            "SqliteStore.note_late",
+            "SqliteStore._move",
+            "SqliteStore._change",
+            "SqliteStore._counted",
+            "SqliteStore._committed",
+            "SqliteStore._settle_doubt",
+            "SqliteStore._turn",
+            "SqliteStore._writer",
+            "_Links.roll_back",
+            "_Links.drop_writers",
+            "_commit",
+            "_insert",
+            "_moved",
+            "_may_end",
+            "_load",
+            "_attempts",
+            "_select",
+            "row_of",
+            "_text_of",
+            "_record",
+        ),
+        texts=False,
+    ),
+)
