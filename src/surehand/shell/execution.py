@@ -17,12 +17,12 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from surehand.core.outcome.evidence import Evidence, Phase
-from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, project
+from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, Phase
+from surehand.core.outcome.result import CallFacts, EngineName, FailedCheck, Mode, RunResult, project
 from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, kept_answer
 from surehand.core.request.record import RunRecord, owner_gone
 from surehand.shell.clock import Clock
-from surehand.shell.engines.base import Engine, Job
+from surehand.shell.engines.base import Engine, Job, RunRefusedError
 from surehand.shell.store.base import RunStore, StoreError
 
 #: The years 1000 to 9999, in seconds since the epoch.
@@ -56,7 +56,7 @@ class StoreBoundary:
 
 def told(evidence: Evidence, record: RunRecord, engine: EngineName, mode: Mode, clock: Clock) -> RunResult:
     """The result of one attempt, dated now if the record was checked."""
-    return project(evidence, evolve(facts_of(record, engine, mode), checked_at=_instant(clock.now())))
+    return project(evidence, facts_of(record, engine, mode, checked_at=_instant(clock.now())))
 
 
 def _instant(seconds: int) -> str | None:
@@ -66,9 +66,9 @@ def _instant(seconds: int) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def facts_of(record: RunRecord, engine: EngineName, mode: Mode) -> CallFacts:
-    """Identity and place of one attempt."""
-    return CallFacts(run_id=record.run_id, mode=mode, engine=engine, attempt=record.attempt)
+def facts_of(record: RunRecord, engine: EngineName, mode: Mode, checked_at: str | None = None) -> CallFacts:
+    """Identity and place of one attempt, and the time of its check."""
+    return CallFacts(run_id=record.run_id, mode=mode, engine=engine, attempt=record.attempt, checked_at=checked_at)
 
 
 def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them given by another
@@ -95,12 +95,21 @@ def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them 
         The stored result, or the one that could not be stored with ``record_saved`` false.
     """
     boundary = StoreBoundary(store, record, stop or threading.Event())
-    evidence = _execute(engine, job, boundary)
-    return _finish(store, record, told(evidence, record, engine.name, mode, clock))
+    checks: tuple[FailedCheck, ...] = ()
+    try:
+        evidence = _execute(engine, job, boundary)
+    except RunRefusedError as refused:
+        evidence, checks = CallRefused(refused.refusal, EarlierAttempts.NONE), refused.checks
+    result = told(evidence, record, engine.name, mode, clock)
+    return _finish(store, record, evolve(result, failed_checks=checks))
 
 
 def _execute(engine: Engine, job: Job, boundary: StoreBoundary) -> Evidence:
-    """Ask the engine, if the run can be marked as started."""
+    """Ask the engine, if the run can be marked as started.
+
+    Raises:
+        RunRefusedError: As the engine says.
+    """
     try:
         started = boundary.store.mark_started(boundary.record.run_id, boundary.record.owner)
     except StoreError:
@@ -109,6 +118,8 @@ def _execute(engine: Engine, job: Job, boundary: StoreBoundary) -> Evidence:
         return NOT_LAUNCHED
     try:
         return engine.execute(job, boundary)
+    except RunRefusedError:
+        raise
     except Exception:  # noqa: BLE001 - a bug of an engine is no report; its text may hold what was on the screen
         return NO_REPORT
 

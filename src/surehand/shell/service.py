@@ -347,6 +347,7 @@ class Service:
     def _start(self, premises: Premises, record: RunRecord, flight: _Flight) -> Ticket:
         flight.record = record
         engine = flight.executor.engine_name
+        running = Ticket(self._running(record, engine), record.run_id, started_here=True)
         try:
             executed = flight.executor.submit(record, flight.job)
         except EngineUnavailableError:
@@ -358,7 +359,7 @@ class Service:
             self._land(flight, result)
             return Ticket(result, record.run_id, started_here=True)
         executed.add_done_callback(lambda done: self._land(flight, self._end_of(premises, flight, record, done)))
-        return Ticket(self._running(record, engine), record.run_id, started_here=True)
+        return running
 
     def _end_of(self, premises: Premises, flight: _Flight, record: RunRecord, executed: Future[RunResult]) -> RunResult:
         """How an executor says that a run ended; one that fails to say it leaves what the record proves."""

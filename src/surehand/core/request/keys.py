@@ -27,6 +27,7 @@ FINGERPRINT_KEY_BYTES: Final = 32
 
 _REQUEST_ID: Final = re.compile(REQUEST_ID_PATTERN.strip("^$"))
 _REQUEST_KEY: Final = re.compile("[0-9a-f]{64}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FORM: Final = "surehand.request/v1"
 
 
@@ -119,5 +120,5 @@ def same_fingerprint(one: str, other: str) -> bool:
 
 
 def _require_unicode_text(part: object) -> None:
-    if not isinstance(part, str) or any("\ud800" <= character <= "\udfff" for character in part):
+    if not isinstance(part, str) or _SURROGATE.search(part):
         raise NotCanonicalError("a request is Unicode text")

@@ -142,10 +142,10 @@ class Desk:
         service = await self.service()
         if self._ending:
             raise ServerEndingError
-        asked = self._starters.submit(service.run_workflow, workflow, inputs, request_id)
+        asked = self._starters.submit(_start, service, (workflow, inputs, request_id), watched=wait_seconds > 0)
         try:
-            ticket = await asyncio.shield(asyncio.wrap_future(asked))
-            found = None if is_final(ticket.result) else await self._wait_for_run(service, ticket, wait)
+            ticket, final = await asyncio.shield(asyncio.wrap_future(asked))
+            found = None if is_final(ticket.result) else await self._wait_for_run(service, ticket, wait, final)
         except asyncio.CancelledError:
             asked.add_done_callback(partial(self._cancel_own, service))
             raise
@@ -184,7 +184,9 @@ class Desk:
     async def _in_thread(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
-    async def _wait_for_run(self, service: ServicePort, ticket: Ticket, wait: "_Wait") -> RunResult | None:
+    async def _wait_for_run(
+        self, service: ServicePort, ticket: Ticket, wait: "_Wait", final: Future[RunResult] | None
+    ) -> RunResult | None:
         """Park a call on its run; while the call that started it waits here, the end of the server stops the run."""
         if not ticket.started_here:
             return await self._park(service, ticket.run_id, wait)
@@ -192,18 +194,31 @@ class Desk:
         if self._ending:
             self._readers.submit(service.cancel, ticket.run_id)
         try:
-            return await self._park(service, ticket.run_id, wait)
+            return await self._park(service, ticket.run_id, wait, final)
         finally:
             del self._own_runs[ticket.run_id]
 
-    async def _park(self, service: ServicePort, run_id: str, wait: "_Wait") -> RunResult | None:
-        """Wait until the run is final, or as long as the call may; ``None`` when the run goes on."""
+    async def _park(
+        self, service: ServicePort, run_id: str, wait: "_Wait", final: Future[RunResult] | None = None
+    ) -> RunResult | None:
+        """Wait until the run is final, or as long as the call may; ``None`` when the run goes on.
+
+        Args:
+            service: Where the run is.
+            run_id: The run.
+            wait: How long the call may wait.
+            final: The run's end, when it is watched already.
+        """
         if wait.is_over() or (self._ending and run_id not in self._own_runs):
             return None
         waiting: _Waiting = asyncio.get_running_loop().create_future()
         if run_id not in self._parked:
             self._parked[run_id] = set()
-            self._watch(service, run_id)
+            if final is None:
+                self._watch(service, run_id)
+            else:
+                tell = self._teller(run_id)
+                final.add_done_callback(lambda ended: tell(_result_of(ended)))
         crowd = self._parked[run_id]
         crowd.add(waiting)
         try:
@@ -213,20 +228,26 @@ class Desk:
 
     def _watch(self, service: ServicePort, run_id: str) -> None:
         """Have one watcher for all calls that wait for the run."""
-        loop = asyncio.get_running_loop()
-
-        def tell(final: Future[RunResult]) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(self._arrived, run_id, _result_of(final))
+        tell = self._teller(run_id)
 
         def watching(asked: Future[Future[RunResult]]) -> None:
             final = _result_of(asked)
             if final is None:
-                loop.call_soon_threadsafe(self._arrived, run_id, None)
+                tell(None)
             else:
-                final.add_done_callback(tell)
+                final.add_done_callback(lambda ended: tell(_result_of(ended)))
 
         self._readers.submit(service.watch, run_id).add_done_callback(watching)
+
+    def _teller(self, run_id: str) -> Callable[[RunResult | None], None]:
+        """What wakes the calls that wait for the run, from any thread."""
+        loop = asyncio.get_running_loop()
+
+        def tell(result: RunResult | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._arrived, run_id, result)
+
+        return tell
 
     def _arrived(self, run_id: str, result: RunResult | None) -> None:
         """Wake the calls that wait for the run, a few in each turn of the loop."""
@@ -239,13 +260,25 @@ class Desk:
         if rest := crowd[WOKEN_PER_TURN:]:
             asyncio.get_running_loop().call_soon(self._wake, rest, result)
 
-    def _cancel_own(self, service: ServicePort, asked: Future[Ticket]) -> None:
-        ticket = _result_of(asked)
+    def _cancel_own(self, service: ServicePort, asked: "Future[_Started]") -> None:
+        ticket, _ = _result_of(asked) or (None, None)
         if ticket is not None and ticket.started_here and not is_final(ticket.result):
             self._readers.submit(service.cancel, ticket.run_id)
 
 
 _Waiting = asyncio.Future[RunResult | None]
+
+#: The answer to a call so far, and the end of the run that it started when somebody wants to wait for it.
+_Started = tuple[Ticket, Future[RunResult] | None]
+
+
+def _start(service: ServicePort, call: tuple[str, Mapping[str, object], str], *, watched: bool) -> _Started:
+    """Start or join a run; a run that is started and waited for is watched by the same thread, if it can be."""
+    ticket = service.run_workflow(*call)
+    if watched and ticket.started_here and not is_final(ticket.result):
+        with suppress(Exception):
+            return ticket, service.watch(ticket.run_id)
+    return ticket, None
 
 
 class _Wait:

@@ -156,6 +156,7 @@ class LineWriter:
         self._unwritten = 0
         self._room: asyncio.Future[None] | None = None
         self._broken = False
+        self._watched = False
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
 
@@ -197,12 +198,14 @@ class LineWriter:
 
     def _watch(self) -> None:
         """Be called again when there is room, as long as something waits."""
+        if self._watched is bool(self._waiting):
+            return
+        self._watched = bool(self._waiting)
         loop = asyncio.get_running_loop()
-        if self._waiting:
+        if self._watched:
             loop.add_writer(self._descriptor, self._flush)
         else:
-            with suppress(OSError):  # a plain file cannot be watched, and never has to be
-                loop.remove_writer(self._descriptor)
+            loop.remove_writer(self._descriptor)
 
     def _break(self) -> None:
         """The client is gone: nothing can be told any more."""

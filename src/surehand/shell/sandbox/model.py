@@ -10,6 +10,7 @@ Laws of this module:
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, assert_never
 
 from attrs import define, field, frozen
@@ -301,6 +302,10 @@ def _label(found: Element) -> str:
     return found.names[0][2]
 
 
+# Elements that hold nothing of a run are made once.
+
+
+@cache
 def _heading(name: str) -> Element:
     return Element(((TargetKind.ROLE, "heading", name),), name)
 
@@ -309,19 +314,23 @@ def _button(name: str, act: _Send) -> Element:
     return Element(((TargetKind.ROLE, "button", name),), name, act=act)
 
 
+@cache
 def _link(name: str, path: str) -> Element:
     return Element(((TargetKind.ROLE, "link", name),), name, act=_Go(path))
 
 
+@cache
 def _open_link(row: Referral) -> Element:
     cells = (row.patient, row.date_of_birth, row.record_number, row.reason)
     return Element(((TargetKind.ROLE, "link", "Open"),), "Open", cells, act=_Go(f"/referrals/{row.id}"))
 
 
+@cache
 def _field(role: str, label: str, *, options: tuple[str, ...] = ()) -> Element:
     return Element(((TargetKind.LABEL, None, label), (TargetKind.ROLE, role, label)), options=options)
 
 
+@cache
 def _identity(row: Referral) -> tuple[Element, ...]:
     shown = {"patient-name": row.patient, "date-of-birth": row.date_of_birth, "record-number": row.record_number}
     return tuple(Element(((TargetKind.TEST_ID, None, name),), text) for name, text in shown.items())
