@@ -34,6 +34,7 @@ ALLOWED_IN_CORE = {
     "functools",
     "hashlib",
     "hmac",
+    "ipaddress",
     "itertools",
     "json",
     "math",

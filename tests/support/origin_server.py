@@ -83,6 +83,7 @@ ANSWERS: dict[str, bytes] = {
     "ok": answer(200, PAGE, Content_Type="text/html"),
     "challenge": answer(401, WWW_Authenticate='Basic realm="x"'),
     "timeout": answer(408, Connection="close"),
+    "ntlm": answer(401, WWW_Authenticate="NTLM"),
     "misdirected": answer(421),
     "no-content": answer(204)[:-2].replace(b"Content-Length: 0\r\n", b"") + b"\r\n",
     "not-modified": b"HTTP/1.1 304 X\r\nContent-Length: 77\r\nETag: x\r\n\r\n",
@@ -133,6 +134,7 @@ class OriginServer:
         released: Slow answers wait for it.
         connections: How many connections were accepted.
         page: What ``/page`` answers.
+        default: The answer to a path that names none.
     """
 
     origin: str = ""
@@ -141,6 +143,7 @@ class OriginServer:
     released: asyncio.Event = field(factory=asyncio.Event)
     connections: int = 0
     page: bytes = PAGE
+    default: str = "ok"
     _changed: asyncio.Event = field(factory=asyncio.Event)
 
     @property
@@ -193,7 +196,7 @@ class OriginServer:
             writer.write(CLOSING[name])
             await writer.drain()
             return False
-        reply = ANSWERS.get(name, ANSWERS["ok"])
+        reply = ANSWERS.get(name, ANSWERS[self.default])
         if name in REDIRECTS:
             reply = answer(REDIRECTS[name], Location=arrival.path.replace(name, "ok", 1))
         writer.write(reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if arrival.method == "HEAD" else reply)
@@ -334,7 +337,8 @@ class TestAuthority:
 
     Args:
         certificate: A PEM file with the authority's certificate.
-        context: The server side context for 127.0.0.1 and localhost.
+        context: The server side context for 127.0.0.1, localhost and app.test.
+        chain: The PEM file that it was made of: a key and its certificate.
         spki: The base64 SHA-256 of its key, for a browser that is to trust it without the fence.
     """
 
@@ -342,6 +346,7 @@ class TestAuthority:
 
     certificate: Path
     context: ssl.SSLContext
+    chain: Path
     spki: str
 
 
@@ -359,14 +364,16 @@ def make_authority(folder: Path) -> TestAuthority:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     encoded = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return TestAuthority(path, context, b64encode(hashlib.sha256(encoded).digest()).decode())
+    return TestAuthority(path, context, chain, b64encode(hashlib.sha256(encoded).digest()).decode())
 
 
 def _certificate(
     name: str, key: ec.EllipticCurvePrivateKey, issuer: str, issuer_key: ec.EllipticCurvePrivateKey, *, ca: bool
 ) -> x509.Certificate:
     now = datetime.now(UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))])
+    names = x509.SubjectAlternativeName(
+        [x509.DNSName("localhost"), x509.DNSName("app.test"), x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))]
+    )
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
     return (
         x509.CertificateBuilder()

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from attrs import field, frozen
 
-from surehand.core.outcome.evidence import Evidence
-from surehand.core.outcome.result import EngineName
+from surehand.core.outcome.evidence import Evidence, Refusal
+from surehand.core.outcome.result import EngineName, FailedCheck
 from surehand.core.workflow.bundle import Bundle
 
 
@@ -60,6 +60,20 @@ class Boundary(Protocol):
         ...
 
 
+class RunRefusedError(Exception):
+    """Something has to be put right before the run can be executed; nothing was sent to the app.
+
+    Args:
+        refusal: Why the run is refused.
+        checks: What is not in order.
+    """
+
+    def __init__(self, refusal: Refusal, *checks: FailedCheck) -> None:
+        super().__init__(refusal, *checks)
+        self.refusal = refusal
+        self.checks = checks
+
+
 class Engine(Protocol):
     """Executes jobs, one at a time."""
 
@@ -69,7 +83,11 @@ class Engine(Protocol):
         ...
 
     def execute(self, job: Job, boundary: Boundary) -> Evidence:
-        """Execute one job to its end."""
+        """Execute one job to its end.
+
+        Raises:
+            RunRefusedError: The run cannot be executed as things are; nothing was sent.
+        """
         ...
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from typing import TypeVar
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
+from surehand.core.workflow.reach import ProxySettings
 from surehand.shell.fence.control import (
     LINE_LIMIT,
     Accepted,
@@ -39,6 +40,7 @@ from surehand.shell.fence.control import (
     Ready,
     Settled,
     SettleRun,
+    UseProxies,
     decode_notice,
     encode_order,
 )
@@ -113,9 +115,10 @@ class _Channel:
             # Each run is asked for once; a second question is refused, whatever the fence thinks.
             granted = on_boundary is not None and await on_boundary()
         finally:
-            self._send(BoundaryAnswered(run_id, granted=granted))
+            self.send(BoundaryAnswered(run_id, granted=granted))
 
-    def _send(self, order: Order) -> None:
+    def send(self, order: Order) -> None:
+        """Send an order."""
         if self._orders is not None and not self._orders.is_closing():
             self._orders.write(encode_order(order))
 
@@ -128,7 +131,7 @@ class _Channel:
         if self._is_gone:
             raise FenceUnavailableError
         waiting = self._waiting[order.call] = asyncio.get_running_loop().create_future()
-        self._send(order)
+        self.send(order)
         try:
             async with asyncio.timeout(seconds):
                 answer = await waiting
@@ -171,12 +174,15 @@ class Fence:
         self._channel, self._journals = channel, journals
 
     @classmethod
-    async def start(cls, journal_dir: Path, extra_authority: Path | None = None) -> "Fence":
+    async def start(
+        cls, journal_dir: Path, extra_authority: Path | None = None, proxies: ProxySettings | None = None
+    ) -> "Fence":
         """Start a fence.
 
         Args:
             journal_dir: Where the journals go; made (0700) when it is not there.
             extra_authority: A PEM file with certificates that are trusted for apps beside the system's.
+            proxies: The operator's proxies. They may hold a password, so that they go over the channel.
 
         Raises:
             FenceUnavailableError: It did not start.
@@ -193,10 +199,12 @@ class Fence:
         await channel.connect()
         try:
             async with asyncio.timeout(_START_SECONDS):
-                return cls(channel, journal_dir, await channel.ready, process.pid)
+                spki = await channel.ready
         except (TimeoutError, FenceUnavailableError) as error:
             await channel.close(_EXIT_SECONDS)
             raise FenceUnavailableError from error
+        channel.send(UseProxies(proxies or ProxySettings()))
+        return cls(channel, journal_dir, spki, process.pid)
 
     async def open_run(self, run_id: str, rules: FenceRules) -> "FenceRun":
         """Open a port for a run; no write passes there but the harmless ones.

@@ -15,6 +15,14 @@ from cattrs.strategies import configure_tagged_union
 
 from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
+from surehand.core.workflow.reach import ProxySettings
+
+
+@frozen
+class UseProxies:
+    """Reach the apps of runs that are opened from now on through these proxies. No answer."""
+
+    proxies: ProxySettings
 
 
 @frozen
@@ -68,7 +76,7 @@ class BoundaryAnswered:
     granted: bool
 
 
-Order = OpenRun | ArmRun | SettleRun | CountRun | CloseRun | BoundaryAnswered
+Order = UseProxies | OpenRun | ArmRun | SettleRun | CountRun | CloseRun | BoundaryAnswered
 
 
 @frozen

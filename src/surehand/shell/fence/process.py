@@ -17,6 +17,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import assert_never
 
+from attrs import evolve
+
 from surehand.shell.fence.control import (
     LINE_LIMIT,
     Accepted,
@@ -35,9 +37,11 @@ from surehand.shell.fence.control import (
     Refused,
     Settled,
     SettleRun,
+    UseProxies,
     decode_order,
     encode_notice,
 )
+from surehand.shell.fence.dial import Dialer
 from surehand.shell.fence.journal import JournalWriter
 from surehand.shell.fence.proxy import RunProxy
 from surehand.shell.fence.run import Run
@@ -48,7 +52,8 @@ class _Fence:
     """All runs of this process."""
 
     def __init__(self, journals: Path, tls: ssl.SSLContext, notices: asyncio.WriteTransport) -> None:
-        self._journals, self._tls, self._notices = journals, tls, notices
+        self._journals, self._notices = journals, notices
+        self._dialer = Dialer(tls)
         self._leaf = LeafKey()
         self._runs: dict[str, RunProxy] = {}
         self._boundaries: dict[str, asyncio.Future[bool]] = {}
@@ -65,6 +70,8 @@ class _Fence:
         """Begin to carry out an order."""
         if isinstance(order, BoundaryAnswered):
             self._answer_boundary(order)
+        elif isinstance(order, UseProxies):
+            self._dialer = evolve(self._dialer, proxies=order.proxies)
         else:
             self._keep(self._carry_out(order))
 
@@ -87,7 +94,7 @@ class _Fence:
             journal = JournalWriter.create(self._journals, order.run_id)
         except OSError:
             return Refused(order.call)
-        run = Run(order.rules, journal, self._tls, lambda: self._ask_boundary(order.run_id))
+        run = Run(order.rules, journal, self._dialer, lambda: self._ask_boundary(order.run_id))
         proxy = self._runs[order.run_id] = RunProxy(run, self._leaf)
         return Opened(order.call, await proxy.listen())
 

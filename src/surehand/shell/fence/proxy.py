@@ -23,7 +23,6 @@ from surehand.shell.fence.wire import (
     PlainStream,
     Wire,
     answer_empty,
-    connect,
     put_request,
     read_answer,
     read_request,
@@ -180,7 +179,7 @@ class RunProxy:
         return upstream, await _ask(upstream.wire, incoming)
 
     async def _pass_once(self, incoming: Incoming, browser: Wire) -> None:
-        upstream, _ = await connect(incoming.origin, self.run.pool.tls)
+        upstream, _ = await self.run.pool.dialer.connect(incoming.origin)
         answer = await _ask(upstream, incoming)
         try:
             await relay(upstream, answer, browser)

@@ -7,7 +7,6 @@ Laws of this module:
 """
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable
 
 from attrs import field, frozen
@@ -32,9 +31,10 @@ from surehand.core.workflow.fence import (
     step,
     verdict,
 )
+from surehand.shell.fence.dial import Dialer
 from surehand.shell.fence.journal import JournalWriter
 from surehand.shell.fence.save import SaveContext, perform_save
-from surehand.shell.fence.wire import Incoming, PlainStream, Wire, connect
+from surehand.shell.fence.wire import Incoming, PlainStream, Wire
 
 #: How long a save that is on its way may still wait for its answer when its run has ended, in seconds.
 LAST_ANSWER_SECONDS = 30.0
@@ -55,7 +55,7 @@ class Upstream:
 class Pool:
     """Idle connections for reads."""
 
-    tls: ssl.SSLContext
+    dialer: Dialer
     _idle: dict[Origin, list[Upstream]] = field(factory=dict[Origin, list[Upstream]], init=False)
 
     async def take(self, origin: Origin) -> Upstream:
@@ -78,7 +78,7 @@ class Pool:
         Raises:
             OSError: The app cannot be reached.
         """
-        wire, stream = await connect(origin, self.tls)
+        wire, stream = await self.dialer.connect(origin)
         return Upstream(wire, stream, fresh=True)
 
     def give_back(self, origin: Origin, upstream: Upstream) -> None:
@@ -104,10 +104,10 @@ class Run:
         self,
         rules: FenceRules,
         journal: JournalWriter,
-        tls: ssl.SSLContext,
+        dialer: Dialer,
         ask_boundary: Callable[[], Awaitable[bool]],
     ) -> None:
-        self.pool = Pool(tls)
+        self.pool = Pool(dialer)
         self._gate = Gate(rules)
         self._journal = journal
         self._ask_boundary = ask_boundary
@@ -154,7 +154,7 @@ class Run:
         def is_wanted() -> bool:
             return browser_is_there() and not self._settled and not self.is_over
 
-        context = SaveContext(self._journal, self._ask_boundary, is_wanted, self.pool.tls)
+        context = SaveContext(self._journal, self._ask_boundary, is_wanted, self.pool.dialer)
         self._save = asyncio.create_task(perform_save(context, incoming, browser))
         self._save.add_done_callback(lambda _: self._saved.set())
         return await asyncio.shield(self._save)

@@ -7,15 +7,15 @@ Laws of this module:
 - Exceptions become facts by their type; what they say is dropped.
 """
 
-import ssl
 from collections.abc import Awaitable, Callable
 
 import h11
 from attrs import frozen
 
 from surehand.core.workflow.fence import EFFECTS, Effect, Happened, Stage, next_stage
+from surehand.shell.fence.dial import Dialer
 from surehand.shell.fence.journal import JournalWriter
-from surehand.shell.fence.wire import Incoming, UpstreamError, Wire, connect, put_request, read_answer, relay
+from surehand.shell.fence.wire import Incoming, UpstreamError, Wire, put_request, read_answer, relay
 
 #: What goes wrong on a connection; ``OSError`` holds ``ssl.SSLError`` and ``TimeoutError``.
 CONNECTION_ERRORS = (OSError, h11.ProtocolError, UpstreamError)
@@ -29,13 +29,13 @@ class SaveContext:
         journal: The journal of the run.
         ask_boundary: Passes the delivery boundary; durable when it answers ``True``.
         is_wanted: Whether the run still waits for its save and the browser for the answer.
-        tls: Trust toward the app.
+        dialer: How the app is reached.
     """
 
     journal: JournalWriter
     ask_boundary: Callable[[], Awaitable[bool]]
     is_wanted: Callable[[], bool]
-    tls: ssl.SSLContext
+    dialer: Dialer
 
 
 async def perform_save(context: SaveContext, incoming: Incoming, browser: Wire) -> Stage:
@@ -99,7 +99,7 @@ class _Effects:
     async def _connect(self) -> Happened:
         if not self._context.is_wanted():
             return Happened.GONE
-        self._upstream, _ = await connect(self._incoming.origin, self._context.tls)
+        self._upstream, _ = await self._context.dialer.connect(self._incoming.origin)
         return Happened.DONE
 
     async def _send(self) -> Happened:

@@ -106,19 +106,23 @@ def _load_from_memory(context: ssl.SSLContext, key: ec.EllipticCurvePrivateKey, 
             context.load_cert_chain(file.name, password=password)
 
 
-def upstream_context(extra_authority: Path | None) -> ssl.SSLContext:
+def upstream_context(extra_authority: Path | None, *, http2: bool = False) -> ssl.SSLContext:
     """The client side context toward apps: the system's trust, and the authority of a company or a test beside it.
 
     Chain, name and dates are verified. Formal faults that no browser minds (an authority without a key usage) are not
     looked for, also not by the Pythons that do so by default (3.13 and later): an app that people can open would be
     out of reach.
 
+    Args:
+        extra_authority: A PEM file of that authority.
+        http2: Whether HTTP/2 is offered instead of HTTP/1.1, to learn whether an app speaks nothing else.
+
     Raises:
         OSError: The extra authority cannot be read (``ssl.SSLError`` when it holds no certificate).
     """
     context = ssl.create_default_context()
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    context.set_alpn_protocols(_PROTOCOLS)
+    context.set_alpn_protocols(["h2"] if http2 else _PROTOCOLS)
     if extra_authority is not None:
         context.load_verify_locations(extra_authority)
     return context

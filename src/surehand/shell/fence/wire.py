@@ -8,7 +8,6 @@ Laws of this module:
 """
 
 import asyncio
-import ssl
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
@@ -22,7 +21,6 @@ BODY_LIMIT = 64 * 1024 * 1024
 
 _HEAD_LIMIT = 128 * 1024
 _READ_SIZE = 65_536
-_CONNECT_SECONDS = 10.0
 
 _ONE_CONNECTION_ONLY = frozenset(
     {
@@ -249,20 +247,6 @@ def _end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:
     }
     dropped = _ONE_CONNECTION_ONLY | listed
     return [(name, value) for name, value in raw if name.lower() not in dropped]
-
-
-async def connect(origin: Origin, tls: ssl.SSLContext) -> tuple[Wire, PlainStream]:
-    """A fresh connection to an app.
-
-    Raises:
-        OSError: It cannot be reached in time, or its certificate is not trusted.
-    """
-    host = origin.host.strip("[]")
-    context = tls if origin.scheme == "https" else None
-    async with asyncio.timeout(_CONNECT_SECONDS):
-        reader, writer = await asyncio.open_connection(host, origin.port, ssl=context)
-    stream = PlainStream(reader, writer)
-    return Wire(h11.CLIENT, stream), stream
 
 
 def put_request(upstream: Wire, incoming: Incoming) -> None:

@@ -36,6 +36,7 @@ from surehand.shell.engines.browser.messages import (
     decode,
     encode,
 )
+from surehand.shell.engines.browser.readback import Network
 from surehand.shell.execution import execute_run
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.journal import JOURNALS
@@ -180,7 +181,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
         store = open_store(folder)
         held.callback(store.close)
         inbox.open()
-        engine = BrowserEngine(folder / JOURNALS, headed=begin.headed)
+        engine = BrowserEngine(folder / JOURNALS, headed=begin.headed, network=Network(begin.proxies))
         held.callback(engine.close)
         Duty(inbox, outgoing, store, lock, engine, begin.mode).perform()
     return True

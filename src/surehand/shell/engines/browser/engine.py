@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
 from playwright.async_api import Browser, Error, Playwright, async_playwright
@@ -46,9 +45,10 @@ from surehand.core.workflow.commands import (
     Save,
     Wait,
 )
-from surehand.core.workflow.fence import FenceRules, parse_origin
+from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
+from surehand.core.workflow.reach import HINDRANCES, Hindrance, Reach
 from surehand.core.workflow.replay import start, step
-from surehand.shell.engines.base import Boundary, Job
+from surehand.shell.engines.base import Boundary, Job, RunRefusedError
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
 from surehand.shell.engines.browser.page import (
     DOCUMENT_SELECTOR,
@@ -58,24 +58,20 @@ from surehand.shell.engines.browser.page import (
     RunPage,
     new_context,
 )
-from surehand.shell.engines.browser.readback import RecordChannel
+from surehand.shell.engines.browser.readback import Network, RecordChannel
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
+from surehand.shell.fence.dial import Dialer, examine
+from surehand.shell.fence.tls import upstream_context
 from surehand.shell.process import clean_environment
 
 T = TypeVar("T")
-
-#: The app was not there, and nothing was sent to it.
-_UNREACHABLE: Final = CallRefused(Refusal.APP_UNREACHABLE, EarlierAttempts.NONE)
 
 #: The engine could not be started, and nothing was sent to the app.
 _UNAVAILABLE: Final = CallRefused(Refusal.ENGINE_UNAVAILABLE, EarlierAttempts.NONE)
 
 #: Milliseconds that a launch of the browser may take.
 _LAUNCH_MS: Final = 30_000
-
-#: Seconds that a connection to the app may take before the app counts as unreachable.
-_REACH_SECONDS: Final = 5.0
 
 #: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether.
 _READ_BACK_GRACE: Final = 2.0
@@ -128,12 +124,25 @@ class BrowserEngine:
         journal_folder: Where the fence keeps its journals.
         headed: Whether the browser shows a window.
         limits: How long the engine waits for the app.
+        network: How apps are reached.
     """
 
-    def __init__(self, journal_folder: Path, *, headed: bool = False, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        journal_folder: Path,
+        *,
+        headed: bool = False,
+        limits: Limits | None = None,
+        network: Network | None = None,
+    ) -> None:
         self._journal_folder = journal_folder
         self._headed = headed
         self._limits = limits or Limits()
+        self._network = network or Network()
+        trust = upstream_context(self._network.extra_authority)
+        self._dialer = Dialer(trust, self._network.proxies)
+        self._http2 = upstream_context(self._network.extra_authority, http2=True)
+        self._reached: set[Origin] = set()
         self._tools: Tools | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -177,7 +186,7 @@ class BrowserEngine:
         """Browser and fence, started anew when the browser is gone."""
         if self._tools is None or not self._tools.browser.is_connected():
             await self._drop_tools()
-            self._tools = await start_tools(self._journal_folder, headed=self._headed)
+            self._tools = await start_tools(self._journal_folder, headed=self._headed, network=self._network)
         return self._tools
 
     async def _drop_tools(self) -> None:
@@ -201,8 +210,8 @@ class BrowserEngine:
         progress = _Progress(boundary, time.monotonic() + job.time_limit_ms / 1000)
         if stopped := progress.stopped():
             return _ended_at_once(job, stopped)
-        if not await _is_reachable(job.target.origin):
-            return _UNREACHABLE
+        if hindrance := await self._hindrance(job):
+            return _refused(hindrance)
         held = AsyncExitStack()
         try:
             page = await self._first_page(job, progress, held)
@@ -212,6 +221,18 @@ class BrowserEngine:
         finally:
             # The answer does not wait for the context to close; the next run does.
             self._tidying = asyncio.create_task(_quietly(held.aclose()))
+
+    async def _hindrance(self, job: Job) -> Hindrance | None:
+        """What keeps the app from being reached, if anything. Nothing is sent to it."""
+        origin = parse_origin(job.target.origin)
+        if origin is None:
+            return HINDRANCES[Reach.NOBODY_THERE]
+        reach = await examine(origin, self._dialer, self._http2, listen=origin not in self._reached)
+        if reach is not Reach.REACHED:
+            self._reached.discard(origin)
+            return HINDRANCES[reach]
+        self._reached.add(origin)
+        return None
 
     async def _first_page(self, job: Job, progress: _Progress, held: AsyncExitStack) -> RunPage:
         """The page of a run, alone in a fresh context behind the run's own port."""
@@ -244,7 +265,7 @@ class BrowserEngine:
             raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
 
     async def _drive(self, job: Job, page: RunPage, progress: _Progress) -> RunObserved:
-        channel = RecordChannel(job.target, job.bundle.read_back)
+        channel = RecordChannel(job.target, job.bundle.read_back, self._network)
         state, command = start(job.bundle, job.inputs)
         while not isinstance(command, Finish):
             observation = progress.stopped() or await self._perform(command, page, channel, progress)
@@ -270,6 +291,17 @@ class BrowserEngine:
                 return await page.perform(command)
 
 
+def _refused(hindrance: Hindrance) -> Evidence:
+    """The evidence of a run whose app cannot be reached.
+
+    Raises:
+        RunRefusedError: Something has a name that the caller is told.
+    """
+    if hindrance.checks:
+        raise RunRefusedError(hindrance.refusal, *hindrance.checks)
+    return CallRefused(hindrance.refusal, EarlierAttempts.NONE)
+
+
 def _ended_at_once(job: Job, stopped: Canceled | OutOfTime) -> Evidence:
     """The evidence of a run that was stopped before anything was opened."""
     state, _ = start(job.bundle, job.inputs)
@@ -281,10 +313,10 @@ def _observed(end: Finish) -> RunObserved:
     return RunObserved(ProcessFact.EXITED_CLEANLY, end.report, end.pause, Approval.NOT_ASKED)
 
 
-async def start_tools(journal_folder: Path, *, headed: bool) -> Tools:
+async def start_tools(journal_folder: Path, *, headed: bool, network: Network | None = None) -> Tools:
     """Start the driver, the fence and the browser, or nothing of them."""
     async with AsyncExitStack() as starting:
-        fence = await _start_fence(journal_folder)
+        fence = await _start_fence(journal_folder, network or Network())
         starting.push_async_callback(fence.close)
         driver = await async_playwright().start()
         starting.push_async_callback(driver.stop)
@@ -296,9 +328,9 @@ async def start_tools(journal_folder: Path, *, headed: bool) -> Tools:
         return Tools(browser, fence, starting.pop_all())
 
 
-async def _start_fence(journal_folder: Path) -> Fence:
+async def _start_fence(journal_folder: Path, network: Network) -> Fence:
     try:
-        return await Fence.start(journal_folder)
+        return await Fence.start(journal_folder, network.extra_authority, network.proxies)
     except FenceUnavailableError:
         raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
 
@@ -323,21 +355,6 @@ async def _launch(driver: Playwright, spki: str, dead_end: DeadEnd, *, headed: b
         )
     except Error:
         raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
-
-
-async def _is_reachable(origin: str) -> bool:
-    """Whether something listens where the app should be. Nothing is sent."""
-    address = urlsplit(origin)
-    port = address.port or (443 if address.scheme == "https" else 80)
-    try:
-        async with asyncio.timeout(_REACH_SECONDS):
-            _, writer = await asyncio.open_connection(address.hostname, port)
-    except OSError:
-        return False
-    writer.close()
-    with suppress(OSError):
-        await writer.wait_closed()
-    return True
 
 
 async def _quietly(closing: Awaitable[object]) -> None:

@@ -8,6 +8,7 @@ Laws of this module:
 - No browser library is loaded here.
 """
 
+import os
 import threading
 from collections.abc import Collection
 from concurrent.futures import Future
@@ -17,10 +18,11 @@ from pathlib import Path
 from subprocess import Popen
 from typing import IO, Final, assert_never
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from surehand.core.outcome.result import EngineName, FailedCheck, Mode, RunResult
 from surehand.core.request.record import RunRecord
+from surehand.core.workflow.reach import proxy_settings
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser.messages import (
@@ -201,7 +203,7 @@ class WorkerExecutor:
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
         threading.Thread(target=worker.listen, name="surehand-worker", daemon=True).start()
         try:
-            worker.say(self._begin)
+            worker.say(evolve(self._begin, proxies=proxy_settings(os.environ)))
             worker.token.result(READY_SECONDS)
         except (OSError, ValueError, WorkerGoneError, TimeoutError):
             end_process(worker.process)

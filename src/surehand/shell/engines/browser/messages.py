@@ -3,7 +3,8 @@
 Laws of this module:
 
 - One closed union for each direction. A line that does not fit is an error of ours, and its content is never repeated.
-- Inputs travel here and nowhere else: not in arguments, not in the environment, not on a disk.
+- Inputs and the operator's proxies travel here and nowhere else: not in arguments, not on a disk. Inputs are not in the
+  environment either.
 """
 
 import json
@@ -15,6 +16,7 @@ from returns.result import Success
 from surehand.core.outcome.result import FailedCheck, Mode, RunResult
 from surehand.core.wire import from_wire, to_wire
 from surehand.core.workflow.bundle import Bundle
+from surehand.core.workflow.reach import ProxySettings
 from surehand.shell.engines.base import AppTarget, Job
 
 T = TypeVar("T")
@@ -22,11 +24,12 @@ T = TypeVar("T")
 
 @frozen
 class Begin:
-    """The first order: where the store is, how the server was started, and whether the browser shows a window."""
+    """The first order: where the store is, how the server was started, what the browser shows, and the proxies."""
 
     folder: str
     mode: Mode
     headed: bool
+    proxies: ProxySettings = field(factory=ProxySettings, repr=False)
 
 
 @frozen

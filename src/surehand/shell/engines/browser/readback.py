@@ -2,7 +2,8 @@
 
 Laws of this module:
 
-- No cookie jar, no redirect, no proxy, no cache, no second try: what is read is what this one answer says now.
+- No cookie jar, no redirect, no cache, no second try: what is read is what this one answer says now. A proxy of the
+  operator's opens a tunnel and nothing more.
 - Every oddity (status, size, time, encoding, a repeated member, a nested value) makes the answer unusable.
   Nothing is guessed, converted or left out.
 - Nothing that was read appears in an exception.
@@ -15,14 +16,17 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from typing import Final, cast
-from urllib.parse import SplitResult, urlsplit
+from pathlib import Path
+from typing import Final, assert_never, cast
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from surehand.core.workflow.bundle import ReadBack
 from surehand.core.workflow.commands import Record, Records, RecordsUnavailable
+from surehand.core.workflow.fence import parse_origin
+from surehand.core.workflow.reach import Proxy, ProxySettings, UnsupportedProxy, proxy_for
 from surehand.shell.engines.base import AppTarget
+from surehand.shell.fence.tls import upstream_context
 
 #: The largest answer that is read, in bytes.
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -38,21 +42,43 @@ class UnusableAnswerError(ValueError):
 
 
 @frozen
+class Network:
+    """How apps are reached.
+
+    Args:
+        proxies: The operator's proxies.
+        extra_authority: A PEM file with certificates that are trusted beside the system's.
+    """
+
+    proxies: ProxySettings = field(factory=ProxySettings)
+    extra_authority: Path | None = None
+
+
+def _trust(channel: "RecordChannel") -> ssl.SSLContext:
+    return upstream_context(channel.network.extra_authority)
+
+
+@frozen
 class RecordChannel:
     """Reads all records of one read-back declaration.
 
     Args:
         target: Where the channel is, and its headers.
         read_back: The path, and the members that name the list and the key.
+        network: How it is reached.
     """
 
     target: AppTarget
     read_back: ReadBack
-    _tls: ssl.SSLContext = field(factory=ssl.create_default_context, init=False, repr=False)
+    network: Network = field(factory=Network)
+    _tls: ssl.SSLContext = field(default=Factory(_trust, takes_self=True), init=False, repr=False)
 
     async def read(self, seconds: float) -> Records | RecordsUnavailable:
         """Read the records once; anything but a clean answer within so many seconds is ``RecordsUnavailable``."""
-        connection = self._connection(urlsplit(self.target.record_origin), seconds)
+        try:
+            connection = self._connection(seconds)
+        except ValueError:
+            return RecordsUnavailable()
         deadline = time.monotonic() + seconds
         reading = asyncio.create_task(asyncio.to_thread(self._fetch, connection, deadline))
         done, _ = await asyncio.wait({reading}, timeout=seconds)
@@ -63,11 +89,28 @@ class RecordChannel:
         except (OSError, http.client.HTTPException, ValueError, RecursionError):
             return RecordsUnavailable()
 
-    def _connection(self, address: SplitResult, seconds: float) -> http.client.HTTPConnection:
-        host = address.hostname or ""
-        if address.scheme == "https":
-            return http.client.HTTPSConnection(host, address.port, timeout=seconds, context=self._tls)
-        return http.client.HTTPConnection(host, address.port, timeout=seconds)
+    def _connection(self, seconds: float) -> http.client.HTTPConnection:
+        origin = parse_origin(self.target.record_origin)
+        if origin is None:
+            raise UnusableAnswerError
+        host, port = origin.host.strip("[]"), origin.port
+        match proxy_for(self.network.proxies, origin):
+            case None:
+                return self._straight(origin.scheme, host, port, seconds)
+            case UnsupportedProxy():
+                raise UnusableAnswerError
+            case Proxy() as proxy:
+                connection = self._straight(origin.scheme, proxy.host, proxy.port, seconds)
+                credentials = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
+                connection.set_tunnel(host, port, credentials)
+                return connection
+            case _ as never:  # pragma: no cover
+                assert_never(never)
+
+    def _straight(self, scheme: str, host: str, port: int, seconds: float) -> http.client.HTTPConnection:
+        if scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
+        return http.client.HTTPConnection(host, port, timeout=seconds)
 
     def _fetch(self, connection: http.client.HTTPConnection, deadline: float) -> bytes:
         try:
