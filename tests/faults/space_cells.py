@@ -25,6 +25,7 @@ from typing import ClassVar, Final
 from attrs import define, field, frozen
 
 from support.effects import OpensPremises, ask, hand, opens_claims_premises, premises_of, unanswered, untrue
+from support.stores import MEMORY_DISK
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import RunResult, is_final
 from surehand.core.request.gate import Decision
@@ -274,7 +275,7 @@ def main() -> None:
     """Run the cells that the first argument lists; one JSON line for each."""
     limits = [Limit(**one) for one in json.loads(sys.argv[1])]
     for limit in limits:
-        with tempfile.TemporaryDirectory(prefix="surehand-space-") as place:
+        with tempfile.TemporaryDirectory(prefix="surehand-space-", dir=MEMORY_DISK) as place:
             print(json.dumps(_forked(limit, Path(place))), flush=True)  # noqa: T201 - the answer to an order
 
 

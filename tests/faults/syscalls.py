@@ -53,7 +53,7 @@ from surehand.shell.store.base import StoreError
 REQUEST: Final = "entry-1"
 
 #: Cells of the short profile, drawn by the seed; every scenario and every kind is among them.
-SHORT_CELLS: Final = 220
+SHORT_CELLS: Final = 150
 
 
 @frozen
