@@ -64,7 +64,7 @@ class _Layer:
             await self._broken(bench, to)
 
     async def _closed(self, bench: BrowserBench, to: Servers) -> None:
-        ways = self._draw.some([way for way in WAYS if not way.slow], 8)
+        ways = self._draw.some([way for way in WAYS if not (self._short and way.slow)], 8)
         decided = await arriving(bench, to, ways)
         self._report(f"fence: {len(decided)} of {len(ways)} ways arrive without a fence")
         found = await closed(bench, to, ways, decided)

@@ -35,6 +35,7 @@ class Way:
         secure: Whether the page comes over TLS.
         workers: Whether service workers may be registered, which the product's contexts forbid.
         counted: Whether the fence sees the attempt. Where the browser itself gives up first, it does not.
+        driver: Whether the driver sends it itself, beside the page.
         slow: Whether it takes seconds until something comes, if anything does.
     """
 
@@ -45,6 +46,7 @@ class Way:
     secure: bool = False
     workers: bool = False
     counted: bool = True
+    driver: bool = False
     slow: bool = False
 
 
@@ -228,6 +230,7 @@ _SOCKETS = (
 )
 
 _BY_THE_BROWSER = (
+    Way(name="request of the driver, beside the page", driver=True),
     Way(name="report of a broken policy (report-uri)", page="reporting/uri"),
     Way(name="report of a broken policy (Reporting API)", page="reporting/to", secure=True, slow=True),
     Way(

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.browser import note_job, note_site, reserved
+from support.browser import family, note_job, note_site, reserved
 from support.connect_proxy import connect_proxy
 from support.fence_rig import FORM, Bench, exchange, request, trusting, tunnel, within
 from support.http2_server import http2_server
@@ -22,12 +23,14 @@ from surehand.core.workflow.reach import ProxySettings, Reach
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import BrowserEngine
+from surehand.shell.engines.browser.executor import WorkerExecutor
 from surehand.shell.engines.browser.page import Limits
 from surehand.shell.engines.browser.readback import Network
 from surehand.shell.execution import execute_run
 from surehand.shell.fence.client import Fence
 from surehand.shell.fence.dial import Dialer, examine
 from surehand.shell.fence.tls import upstream_context
+from surehand.shell.store import open_store
 from surehand.shell.store.memory import MemoryStore
 
 SAVE = WriteRoute("POST", "/ok", FORM)
@@ -236,6 +239,31 @@ def run_note(tmp_path: Path, target: AppTarget, network: Network) -> RunResult:
         engine.close()
 
 
+def run_in_worker(folder: Path) -> tuple[RunResult, list[bytes]]:
+    """One run of the note workflow at ``CLEAR`` in a worker; and what its processes show of themselves to others."""
+    state = folder / "state"
+    state.mkdir(mode=0o700)
+    with contextlib.ExitStack() as held:
+        store = open_store(state)
+        held.callback(store.close)
+        executor = WorkerExecutor(state, Mode.SANDBOX)
+        held.callback(executor.close)
+        record = reserved(store, executor.owner_token)
+        with note_site() as site:
+            job = note_job(record.run_id, site, "x")
+        target = AppTarget(origin=CLEAR, record_origin=CLEAR)
+        elsewhere = Job(run_id=job.run_id, bundle=job.bundle, inputs=job.inputs, target=target)
+        answer = executor.submit(record, elsewhere)
+        result = answer.result(60)
+        shown = [
+            Path(f"/proc/{process.number}/{what}").read_bytes()
+            for process in family(os.getpid())
+            for what in ("cmdline", "environ")
+            if "surehand" in process.command
+        ]
+        return result, shown
+
+
 class TestWholeRuns:
     """A run behind a proxy is like any other; one whose app cannot be reached says why, and wrote nothing."""
 
@@ -252,6 +280,25 @@ class TestWholeRuns:
                 assert set(proxy.asked) == {"CONNECT app.test:80"}
 
         bench.run(scenario())
+
+    def test_a_worker_takes_the_proxies_of_its_parent_by_its_pipe_alone(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def scenario() -> None:
+            with note_site() as site:
+                async with connect_proxy({"app.test:80": site.origin}, authorization="Basic am86c2VjcmV0") as proxy:
+                    monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("://", "://jo:secret@"))
+                    result, seen = await asyncio.to_thread(run_in_worker, tmp_path)
+
+                assert result.reason is Reason.SAVED_AND_CHECKED
+                assert site.posts == ["/records"]
+                assert len(seen) > 2
+                assert not any(b"secret" in text or b"am86" in text for text in seen)
+
+        bench.run(scenario())
+        files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        assert not any(b"secret" in text for text in files)
 
     def test_an_app_that_wants_a_client_certificate_is_refused_by_name(self, bench: Bench, tmp_path: Path) -> None:
         async def scenario() -> None:
