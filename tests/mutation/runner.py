@@ -19,6 +19,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -52,6 +53,10 @@ _OPTIONS: Final = (
     f"--hypothesis-profile={_PROFILE}",
 )
 _SURVIVED: Final = "survived"
+_CANNOT: Final = "cannot be exchanged"
+#: Bytes of the longest verdict.
+_LONGEST: Final = 4000
+_MEMORY_DISK: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - folders are made by tempfile
 #: A mutant may take so many times what the module without a fault takes, and never less than the seconds beside it.
 _PATIENCE: Final = (5.0, 30.0)
 
@@ -188,9 +193,6 @@ class _Campaign:
         return _SURVIVED if status == pytest.ExitCode.OK else first.name or f"status {int(status)}"
 
 
-_CANNOT: Final = "cannot be exchanged"
-
-
 def _forget_ours() -> None:
     """Forget what was imported of the project and its tests."""
     for name, module in tuple(sys.modules.items()):
@@ -229,23 +231,27 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _elsewhere(judge: Callable[[], str], patience: float) -> str:
-    """What a judge says in a process of its own."""
-    reads, writes = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _tell(judge, writes)
-    os.close(writes)
-    with open(reads, "rb") as pipe:  # noqa: PTH123 - a descriptor
-        ended, _, _ = select.select([pipe], [], [], patience)
-        said = pipe.read().decode() if ended else ""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    """What a judge says in a process group of its own, with a folder of its own; neither is left behind."""
+    with tempfile.TemporaryDirectory(prefix="surehand-mutant-", dir=_MEMORY_DISK) as folder:
+        reads, writes = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _tell(judge, folder, writes)
+        os.close(writes)
+        with open(reads, "rb") as pipe:  # noqa: PTH123 - a descriptor
+            ended, _, _ = select.select([pipe], [], [], patience)
+            said = os.read(pipe.fileno(), _LONGEST).decode() if ended else ""
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError):
+                kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     return said or ("the process ended" if ended else "not in time")
 
 
-def _tell(judge: Callable[[], str], writes: int) -> NoReturn:
+def _tell(judge: Callable[[], str], folder: str, writes: int) -> NoReturn:
     """Judge in silence, tell the verdict, and end."""
+    os.setsid()
+    tempfile.tempdir = os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silent, stream)
@@ -255,7 +261,7 @@ def _tell(judge: Callable[[], str], writes: int) -> NoReturn:
         said = _CANNOT
     except BaseException as error:  # noqa: BLE001 - whatever a fault does, the verdict is told
         said = type(error).__name__
-    os.write(writes, said.encode()[:4000])
+    os.write(writes, said.encode()[:_LONGEST])
     os._exit(0)
 
 
