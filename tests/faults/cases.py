@@ -46,7 +46,7 @@ from surehand.core.outcome.evidence import (
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import RunResult
 from surehand.core.workflow import readback, replay
-from surehand.core.workflow.bundle import ReadBack, Rule
+from surehand.core.workflow.bundle import Rule
 from surehand.core.workflow.commands import (
     Command,
     Finish,
@@ -56,7 +56,6 @@ from surehand.core.workflow.commands import (
     RecordsUnavailable,
     SaveObserved,
 )
-from surehand.shell.engines.base import AppTarget
 from surehand.shell.engines.browser import engine, page
 from surehand.shell.engines.browser.page import RunPage
 from surehand.shell.engines.browser.readback import RecordChannel
@@ -71,6 +70,9 @@ PLAIN: Final = Cell(
     name="plain_entry", sentence="Nothing goes wrong.", reason=Reason.SAVED_AND_CHECKED, posts=1, right=1
 )
 OTHER: Final = evolve(PLAIN, name="other_entry")
+
+#: Cells between two lines of progress.
+PROGRESS: Final = 25
 
 NOTES: Final = (
     "Cells of (a), (b) and (c) that need no human run here, but for these.",
@@ -139,12 +141,14 @@ class Broken:
     Args:
         name: What is wrong.
         cell: The cell that must end in a violation.
+        seen: What stands in that violation, so that a control which only breaks down is not taken for a caught one.
         patches: Makes what is patched while they run.
         short: Whether it belongs to the short profile.
     """
 
     name: str
     cell: str
+    seen: str
     patches: Callable[[], tuple[AbstractContextManager[Any], ...]] = field(repr=False)
     short: bool = False
 
@@ -153,13 +157,12 @@ class Broken:
 class _SamePageChannel:
     """A read-back that asks the page which saved, out of whose own memory the answer comes."""
 
-    target: AppTarget
-    read_back: ReadBack
-    contexts: list[BrowserContext] = field(factory=list[BrowserContext])
+    real: RecordChannel
+    contexts: list[BrowserContext]
 
     async def read(self, seconds: float) -> Records | RecordsUnavailable:
         """The real records, and what the page has."""
-        real = await RecordChannel(self.target, self.read_back).read(seconds)
+        real = await self.real.read(seconds)
         if isinstance(real, RecordsUnavailable):
             return real
         own: list[dict[str, str]] = await self.contexts[-1].pages[0].evaluate("() => window.entries ?? []")
@@ -174,8 +177,8 @@ def _same_page() -> tuple[AbstractContextManager[Any], ...]:
         contexts.append(await make(browser, proxy_url))
         return contexts[-1]
 
-    def channel(target: AppTarget, read_back: ReadBack) -> _SamePageChannel:
-        return _SamePageChannel(target, read_back, contexts)
+    def channel(*arguments: Any) -> _SamePageChannel:  # noqa: ANN401 - whatever the real one takes
+        return _SamePageChannel(RecordChannel(*arguments), contexts)
 
     return mock.patch.object(engine, "new_context", remembered), mock.patch.object(engine, "RecordChannel", channel)
 
@@ -236,16 +239,19 @@ def _prints() -> tuple[AbstractContextManager[Any], ...]:
     return (mock.patch.object(RunPage, "perform", printing),)
 
 
+_CLAIMS_DONE: Final = "saw ('saved_and_checked'"
+_WRITES: Final = "saw ('save_not_confirmed', 1"
+
 CONTROLS: Final = (
-    Broken("a read-back from the page that saved", "a3_optimistic_and_refused", _same_page, short=True),
-    Broken("an engine that believes the banner", "a1_error_500_says_saved", _believes_the_banner),
-    Broken("a comparison by containing", "a7_emoji_inside", _contains, short=True),
-    Broken("the first of several matches", "c3_two_equal_labels", _first_match, short=True),
-    Broken("a forced click", "c13_toast_stays", _forced_click),
-    Broken("an action in whatever document is there", "c16_locked_while_filling", _any_document),
-    Broken("guards that are not compared", "a15_edit_is_guarded", _no_guards),
+    Broken("a read-back from the page that saved", "a3_optimistic_and_refused", _CLAIMS_DONE, _same_page, short=True),
+    Broken("an engine that believes the banner", "a1_error_500_says_saved", _CLAIMS_DONE, _believes_the_banner),
+    Broken("a comparison by containing", "a7_emoji_inside", _CLAIMS_DONE, _contains, short=True),
+    Broken("the first of several matches", "c3_two_equal_labels", _WRITES, _first_match, short=True),
+    Broken("a forced click", "c13_toast_stays", _WRITES, _forced_click),
+    Broken("an action in whatever document is there", "c16_locked_while_filling", "received an input", _any_document),
+    Broken("guards that are not compared", "a15_edit_is_guarded", _WRITES, _no_guards),
     # The last one: what it printed stays in the file.
-    Broken("an engine that prints what it types", "a2_five_fields_kept", _prints, short=True),
+    Broken("an engine that prints what it types", "a2_five_fields_kept", "printed holds", _prints, short=True),
 )
 
 
@@ -254,7 +260,8 @@ def _run_control(host: Host, broken: Broken, cells: Mapping[str, Cell]) -> Contr
         for patch in broken.patches():
             held.enter_context(patch)
         violations = run_cell(host, cells[broken.cell])
-    return Control(broken.name, bool(violations), violations[0] if violations else "no violation")
+    evidence = next((each for each in violations if broken.seen in each), None)
+    return Control(broken.name, evidence is not None, evidence or f"saw only: {'; '.join(violations) or 'nothing'}")
 
 
 # The layer
@@ -274,24 +281,27 @@ def run(profile: str, seed: int, report: Reporter) -> LayerResult:
     Args:
         profile: ``short`` is a sample over all three groups; ``full`` is the whole table.
         seed: The order of the cells.
-        report: Takes a line at the end.
+        report: Takes a line from time to time.
     """
     began = time.monotonic()
     chosen = [cell for cell in CELLS if cell.short or profile == "full"]
     random.Random(seed).shuffle(chosen)  # noqa: S311 - the order of tests
     table = {cell.name: cell for cell in CELLS}
-    slowest: dict[str, float] = {}
+    taken: dict[str, float] = {}
     violations: list[str] = []
     with host((*CELLS, PLAIN, OTHER), PATIENT if profile == "short" else LIMITS) as made:
-        for cell in chosen:
+        for number, cell in enumerate(chosen, 1):
             at = time.monotonic()
             violations += run_cell(made, cell)
-            slowest[cell.name] = time.monotonic() - at
+            taken[cell.name] = time.monotonic() - at
+            if number % PROGRESS == 0:
+                with made.printed.aside():
+                    report(f"cases: {number} of {len(chosen)} cells, {len(violations)} violations")
         several = list(_several(made, profile))
         violations += [complaint for each in several for complaint in each]
         violations += [f"the browser's folder: {leak}" for leak in made.browser_leaks()]
         controls = tuple(_run_control(made, broken, table) for broken in CONTROLS if broken.short or profile == "full")
-    worst = max(slowest, key=lambda name: slowest[name])
+    worst = max(taken, key=lambda name: taken[name])
     cells = len(chosen) + len(several)
-    report(f"cases: {cells} cells, {len(violations)} violations, slowest {worst} {slowest[worst]:.1f} s")
+    report(f"cases: {cells} cells, {len(violations)} violations, slowest {worst} {taken[worst]:.1f} s")
     return LayerResult("cases", cells, tuple(violations), controls, time.monotonic() - began, NOTES)

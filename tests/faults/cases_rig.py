@@ -245,26 +245,36 @@ class Printed:
 
     path: Path
     _stream: TextIOWrapper = field(init=False)
-    _before: dict[int, int] = field(factory=dict[int, int], init=False)
     _held: ExitStack = field(factory=ExitStack, init=False)
 
     def __enter__(self) -> Self:
         """Begin to keep what is printed."""
         self._stream = self.path.open("w", encoding="utf-8", buffering=1)
-        for number in (1, 2):
-            self._before[number] = os.dup(number)
-            os.dup2(self._stream.fileno(), number)
-        self._held.enter_context(redirect_stdout(self._stream))
-        self._held.enter_context(redirect_stderr(self._stream))
+        self._divert()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Let it be printed again."""
         self._held.close()
-        for number, before in self._before.items():
-            os.dup2(before, number)
-            os.close(before)
         self._stream.close()
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Let something be printed between two cells."""
+        self._held.close()
+        try:
+            yield
+        finally:
+            self._divert()
+
+    def _divert(self) -> None:
+        for number in (1, 2):
+            before = os.dup(number)
+            os.dup2(self._stream.fileno(), number)
+            self._held.callback(os.close, before)
+            self._held.callback(os.dup2, before, number)
+        self._held.enter_context(redirect_stdout(self._stream))
+        self._held.enter_context(redirect_stderr(self._stream))
 
 
 @define
@@ -274,14 +284,14 @@ class Host:
     folder: Path
     service: Service
     stage: _Stage
-    printed: Path
+    printed: Printed
     bundles: Mapping[str, Path]
     browser_files: Path
 
     def leaks(self) -> list[str]:
         """Where a canary stands, by the file's name: in the state folder, or in what was printed."""
         state = [path for path in (self.folder / "surehand").rglob("*") if path.is_file()]
-        return _search([*state, self.printed])
+        return _search([*state, self.printed.path])
 
     def browser_leaks(self) -> list[str]:
         """The same for what the browser keeps in its folder while it runs."""
@@ -329,13 +339,13 @@ def host(cells: tuple[Cell, ...], limits: Limits) -> Generator[Host]:
         (folder / "surehand").mkdir(mode=0o700)
         with (
             mock.patch.dict(os.environ, {**clean_environment(os.environ), "TMPDIR": str(browser_files)}, clear=True),
-            Printed(folder / "printed"),
+            Printed(folder / "printed") as printed,
         ):
             service = Service(
                 catalog=Catalog(Mode.ATTENDED, *entries), open_premises=partial(open_premises, folder / "surehand")
             )
             try:
-                yield Host(folder, service, stage, folder / "printed", bundles, browser_files)
+                yield Host(folder, service, stage, printed, bundles, browser_files)
             finally:
                 service.close()
 
