@@ -464,11 +464,22 @@ class SqliteStore:
             self._require_seal()
 
     def _require_seal(self) -> None:
-        """Refuse a ledger that is not the one which went on; seal one that is new."""
-        seal = None if self._restored else self._seal.read()
-        self._name, _, changes = self._read(_ledger)
+        """Refuse a ledger that is not the one which went on; seal one that is new.
+
+        The seal is read first, since its count may lag behind the ledger only. Whoever seals the ledger between the two
+        readings has written the seal before the name, so that a second look finds both.
+        """
         if self._restored:
+            self._name = self._read(_ledger)[0]
             return
+        with contextlib.suppress(StoreRestoredError):
+            self._compare_with_seal()
+            return
+        self._compare_with_seal()
+
+    def _compare_with_seal(self) -> None:
+        seal = self._seal.read()
+        self._name, _, changes = self._read(_ledger)
         if not self._name:
             with self._turn() as links:
                 self._name, _, changes = _ledger(self._writer(links, flushed=True))
