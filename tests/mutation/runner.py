@@ -170,8 +170,7 @@ class _Campaign:
         """What the tests say about a mutant: that it survived, or which of them killed it."""
 
         def quick() -> str:
-            _exchange(self._target.module, mutant)
-            return self._here(session)
+            return self._here(session) if _exchanged(self._target.module, mutant) else _CANNOT
 
         quickly = _elsewhere(quick, patience)
         return _elsewhere(lambda: self._again(mutant.code), patience) if quickly in {_SURVIVED, _CANNOT} else quickly
@@ -207,20 +206,17 @@ def _is_ours(module: ModuleType) -> bool:
     )
 
 
-def _exchange(module: str, mutant: Mutant) -> None:
-    """Give the function in which the fault is its changed code."""
-    found: object = sys.modules[module]
+def _exchanged(module: str, mutant: Mutant) -> bool:
+    """Give the function in which the fault is its changed code; ``False`` when that is not all there is to change."""
+    found: object = sys.modules.get(module)
     for part in mutant.where.split("."):
         found = inspect.getattr_static(found, part, None)
-    function = inspect.unwrap(getattr(found, "__func__", found))  # type: ignore[arg-type]  # whatever it is
+    function: object = inspect.unwrap(getattr(found, "__func__", found))  # type: ignore[arg-type]  # whatever it is
     codes = [code for code in _codes(mutant.code) if code.co_qualname == mutant.where]
-    if not isinstance(function, FunctionType) or not codes:
-        raise _CannotExchangeError
+    if not isinstance(function, FunctionType) or not codes or codes[0].co_freevars != function.__code__.co_freevars:
+        return False
     function.__code__ = codes[0]
-
-
-class _CannotExchangeError(Exception):
-    """What was changed is no function, or more than its code."""
+    return True
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -257,8 +253,6 @@ def _tell(judge: Callable[[], str], folder: str, writes: int) -> NoReturn:
         os.dup2(silent, stream)
     try:
         said = judge()
-    except (_CannotExchangeError, ValueError):
-        said = _CANNOT
     except BaseException as error:  # noqa: BLE001 - whatever a fault does, the verdict is told
         said = type(error).__name__
     os.write(writes, said.encode()[:_LONGEST])
@@ -273,7 +267,7 @@ def _enums() -> Enums:
     }
 
 
-def _prepare() -> None:
+def prepare() -> None:
     os.chdir(_ROOT)
     sys.path.insert(0, str(_SOURCE))
     settings.register_profile(
@@ -287,7 +281,7 @@ def _prepare() -> None:
     )
 
 
-def _run(target: Target, wanted: Sequence[str], verbose: bool) -> Score:
+def run(target: Target, wanted: Sequence[str], verbose: bool) -> Score:
     """The score of one module, from a test session of its own process."""
     _forget_ours()
     campaign = _Campaign(target, wanted, verbose=verbose)
@@ -325,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     targets = [each for each in TARGETS if not chosen.module or each.module.endswith(tuple(chosen.module))]
     if not targets:
         parser.error("no such module")
-    _prepare()
-    scores = [_run(target, chosen.mutant or [""], chosen.verbose) for target in targets]
+    prepare()
+    scores = [run(target, chosen.mutant or [""], chosen.verbose) for target in targets]
     print(_table(scores), flush=True)  # noqa: T201 - a command's output
     return int(any(score.surprises or score.share < REQUIRED for score in scores))
