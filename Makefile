@@ -17,7 +17,7 @@ export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export SUREHAND_SDK1_PYTHON := $(CURDIR)/$(SDK1)/bin/python
 export SUREHAND_NODE_DIR := $(CURDIR)/$(NODE)
 
-.PHONY: demo test lint properties integration wheel setup dev audit bench nightly clean help
+.PHONY: demo test lint properties integration wheel setup dev audit bench faults mutation nightly clean help
 
 help:
 	@sed -n '3,4s/^# *//p' Makefile
@@ -29,7 +29,7 @@ test: setup lint
 	@$(MAKE) --no-print-directory --output-sync=target -j2 properties integration
 	@echo "All checks passed."
 
-setup: $(VENV)/.tests wheel $(SDK1)/.installed $(NODE)/.installed .browser
+setup: $(VENV)/.tests wheel $(SDK1)/.installed $(NODE)/.installed .browser .compiler
 
 # The interpreter, and on Debian its venv module.
 $(VENV)/.created:
@@ -73,6 +73,10 @@ $(NODE)/.installed: tests/support/node/package.json $(VENV)/.tests
 	@scripts/ensure-browser "$(BIN)"
 	@touch $@
 
+.compiler:
+	@scripts/ensure-compiler
+	@touch $@
+
 lint: $(VENV)/.tests
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q .
 	@$(BIN)/mypy --no-error-summary
@@ -93,6 +97,12 @@ audit: $(VENV)/.demo
 	@$(BIN)/surehand audit
 
 # The long campaigns; their results stand in docs/.
+faults: $(VENV)/.tests .compiler .browser
+	@$(BIN)/python -m tests.faults --profile full
+
+mutation: $(VENV)/.tests
+	@$(BIN)/python -m tests.mutation
+
 nightly: $(VENV)/.tests
 	@SUREHAND_HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/properties -q --timeout=7200
 
@@ -100,4 +110,4 @@ bench: $(VENV)/.tests
 	@for script in store fence mcp_server browser; do $(BIN)/python bench/$$script.py; done
 
 clean:
-	rm -rf $(VENV) $(SDK1) $(NODE) .browser dist build .coverage* .pyright.log .imports.log
+	rm -rf $(VENV) $(SDK1) $(NODE) .browser .compiler dist build .coverage* .pyright.log .imports.log
