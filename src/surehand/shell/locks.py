@@ -11,7 +11,7 @@ import fcntl
 import os
 import re
 import weakref
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
@@ -23,7 +23,10 @@ from surehand.shell.identity import new_token
 _TOKEN: Final = re.compile("[0-9a-f]{32}")
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 _FIRST_PAUSE: Final = 0.0002
-_LONGEST_PAUSE: Final = 0.005
+_LONGEST_PAUSE: Final = 0.0005
+
+#: Seconds that the place in the line is waited for: a process that was stopped there costs the others no more.
+_LINE_SECONDS: Final = 0.25
 
 
 class LockTimeoutError(Exception):
@@ -128,6 +131,9 @@ def boot_id() -> bytes:
 class Gate:
     """One turn at a time through a lock file, over all processes and threads, with a limit on the wait.
 
+    Whoever wants a turn first takes the one place in the line, a lock on the folder, and keeps it until the turn comes.
+    So one who had a turn cannot have the next before one who waits. The line is a courtesy: only the file decides.
+
     Args:
         path: The lock file; it is made when missing and never removed.
         limit: Seconds that a turn is waited for, so that a stopped holder cannot stop the others for ever.
@@ -148,25 +154,52 @@ class Gate:
             UnsafeFileError: A symbolic link or something other than a file stands there.
             OSError: The file system refuses.
         """
-        descriptor = self._locked()
+        with self._line():
+            descriptor = self._locked()
         try:
             yield
         finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
-            os.close(descriptor)
+            _let_go(descriptor)
+
+    @contextmanager
+    def _line(self) -> Generator[None]:
+        """Stand in the line; pass it by where it cannot be had, or not soon."""
+        try:
+            place = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            yield
+            return
+        try:
+            with suppress(OSError):
+                self._within(min(_LINE_SECONDS, self._limit), lambda: _try_lock(place, fcntl.LOCK_EX))
+            yield
+        finally:
+            _let_go(place)
 
     def _locked(self) -> int:
-        end = self._clock.monotonic() + self._limit
+        held: list[int] = []
+        if not self._within(self._limit, lambda: self._hold(held)):
+            raise LockTimeoutError("no turn in time")
+        return held[0]
+
+    def _hold(self, held: list[int]) -> bool:
+        descriptor = self._open()
+        if _try_lock(descriptor, fcntl.LOCK_EX) and _names(self._path, descriptor):
+            held.append(descriptor)
+            return True
+        os.close(descriptor)
+        return False
+
+    def _within(self, seconds: float, attempt: Callable[[], bool]) -> bool:
+        """Try until it succeeds, or until the time is over."""
+        end = self._clock.monotonic() + seconds
         pause = _FIRST_PAUSE
-        while True:
-            descriptor = self._open()
-            if _try_lock(descriptor, fcntl.LOCK_EX) and _names(self._path, descriptor):
-                return descriptor
-            os.close(descriptor)
+        while not attempt():
             if self._clock.monotonic() >= end:
-                raise LockTimeoutError("no turn in time")
+                return False
             self._clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+        return True
 
     def _open(self) -> int:
         try:
@@ -181,6 +214,11 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _let_go(descriptor: int) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
+    os.close(descriptor)
 
 
 def _names(path: Path, descriptor: int) -> bool:
