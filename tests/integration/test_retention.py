@@ -127,7 +127,8 @@ class TestALateReport:
         answer = result_of(record, OwnerGone(Phase.DELIVERING, journaled=True))
         assert bench.store.settle_owner_gone(record, answer)
 
-        told = bench.finished()
+        bench.engine.release()
+        told = bench.end_of(ticket)
 
         late = bench.store.late_report(ticket.run_id)
         assert (Reason.INTERRUPTED, answer.reason) == (told.reason, answer.reason)
