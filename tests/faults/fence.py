@@ -7,6 +7,7 @@ Laws of this module:
 - The short profile draws some of the cells, the full one runs them all.
 """
 
+import asyncio
 import random
 import tempfile
 import time
@@ -25,6 +26,9 @@ from faults.result import Control, LayerResult
 from support.fence_browser import BrowserBench
 
 _T = TypeVar("_T")
+
+#: Seconds after which the layer has failed, whatever it waits for.
+_BOUND_SECONDS: Final = {"short": 240.0, "full": 7_200.0}
 
 #: Arguments that make a browser send at once what it would send after a minute.
 _IMPATIENT: Final = ("--short-reporting-delay",)
@@ -153,7 +157,7 @@ def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
         bench = BrowserBench(Path(folder))
         try:
             bench.run(bench.launch(*_IMPATIENT))
-            bench.run(layer.run(bench))
+            bench.run(asyncio.wait_for(layer.run(bench), _BOUND_SECONDS[profile]))
         finally:
             bench.run(bench.end())
             bench.close()

@@ -27,6 +27,9 @@ from surehand.core.workflow.fence import Stage
 #: Repetitions of every cell in the full profile.
 REPETITIONS: Final = 30
 
+#: Seconds after which the layer has failed, whatever it waits for.
+_BOUND_SECONDS: Final = {"short": 240.0, "full": 14_400.0}
+
 #: Cells that run at the same time.
 _AT_ONCE: Final = 3
 
@@ -74,7 +77,7 @@ class _Layer:
             self.violations.append(f"{cell.name}: the cell broke down: {type(error).__name__}")
         self.arrivals[f"{at.arrivals} after {cell.blow.value} the {cell.victim.value}"] += 1
         if self._played % 100 == 0:
-            self._report(f"kills: {self._played} cells")
+            self._report(f"kills: {self._played} cells, {len(self.violations)} violations")
 
     async def controls(self) -> list[Control]:
         """What is broken on purpose."""
@@ -123,7 +126,7 @@ def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         layer = _Layer(Path(folder), report)
-        cells, controls = asyncio.run(_everything(layer, profile, seed))
+        cells, controls = asyncio.run(asyncio.wait_for(_everything(layer, profile, seed), _BOUND_SECONDS[profile]))
     counts = ", ".join(f"{what}: {count}" for what, count in sorted(layer.arrivals.items()))
     notes = (f"arrivals: {counts}",)
     return LayerResult("kills", cells, tuple(layer.violations), tuple(controls), time.monotonic() - began, notes)
