@@ -90,6 +90,28 @@ def _refused(refusal: Refusal) -> CallRefused:
 
 _PLATFORM = stopped(TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED)
 
+#: What a pause means beside a report that nothing was written.
+PAUSED = {
+    PauseCategory.IDENTITY: Reason.RECORD_NOT_CONFIRMED,
+    PauseCategory.DISAMBIGUATION: Reason.RECORD_NOT_CONFIRMED,
+    PauseCategory.RESOLUTION: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.UNMET_GUARD: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.POSTCONDITION: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.HALT: Reason.UNEXPECTED_SCREEN,
+    PauseCategory.HUMAN_REQUIRED: Reason.PERSON_NEEDED,
+    PauseCategory.BUSINESS_DECISION: Reason.PERSON_NEEDED,
+    PauseCategory.EFFECT_UNVERIFIABLE: Reason.RECORD_CHECK_NOT_SET_UP,
+    PauseCategory.PLACEHOLDER_EFFECT: Reason.RECORD_CHECK_NOT_SET_UP,
+    PauseCategory.ITEM_APPROVAL: Reason.APPROVAL_NEEDED,
+    PauseCategory.ITEM_DECLINED: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.OPERATOR_REVIEW: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.EFFECT_ESCALATED: Reason.RESULT_UNREADABLE,
+    PauseCategory.EFFECT_INDETERMINATE: Reason.RESULT_UNREADABLE,
+    PauseCategory.EFFECT_REFUTED: Reason.RESULT_UNREADABLE,
+    PauseCategory.DELIVERY_UNCERTAIN: Reason.RESULT_UNREADABLE,
+    PauseCategory.READBACK_PENDING: Reason.RESULT_UNREADABLE,
+}
+
 EXAMPLES: list[tuple[Evidence, Reason]] = [
     (exited(verified()), Reason.SAVED_AND_CHECKED),
     (exited(verified(CheckLevel.SAME_PAGE)), Reason.CHECKED_BELOW_MINIMUM),
@@ -102,12 +124,7 @@ EXAMPLES: list[tuple[Evidence, Reason]] = [
     (evolve(exited(verified()), pause=PauseLookupFailed()), Reason.RESULT_UNREADABLE),
     (evolve(exited(verified()), approval=Approval.REQUIRED), Reason.RESULT_UNREADABLE),
     (evolve(exited(verified()), approval=Approval.GIVEN), Reason.SAVED_AND_CHECKED),
-    (_paused(_HALTED, PauseCategory.IDENTITY), Reason.RECORD_NOT_CONFIRMED),
-    (_paused(_HALTED, PauseCategory.RESOLUTION), Reason.UNEXPECTED_SCREEN),
-    (_paused(_HALTED, PauseCategory.HUMAN_REQUIRED), Reason.PERSON_NEEDED),
-    (_paused(_HALTED, PauseCategory.EFFECT_UNVERIFIABLE), Reason.RECORD_CHECK_NOT_SET_UP),
-    (_paused(_HALTED, PauseCategory.OPERATOR_REVIEW), Reason.STOPPED_FOR_REVIEW),
-    (_paused(_HALTED, PauseCategory.DELIVERY_UNCERTAIN), Reason.RESULT_UNREADABLE),
+    *((_paused(_HALTED, category), reason) for category, reason in PAUSED.items()),
     (evolve(_paused(_HALTED, PauseCategory.READBACK_PENDING), approval=Approval.REQUIRED), Reason.RESULT_UNREADABLE),
     (exited(_HALTED), Reason.STOPPED_FOR_REVIEW),
     (exited(evolve(_HALTED, delivery=Delivery.SENT_ONCE)), Reason.RESULT_UNREADABLE),
@@ -163,7 +180,7 @@ class TestTheReasonOfEvidence:
         assert set(Reason) == {reason for _, reason in EXAMPLES}
 
     def test_every_pause_category_has_a_reason_and_those_after_a_save_have_doubt(self) -> None:
-        assert set(PauseCategory) == set(PAUSE_REASONS)
+        assert set(PauseCategory) == set(PAUSED) == set(PAUSE_REASONS)
         assert AFTER_DELIVERY == {
             category for category, reason in PAUSE_REASONS.items() if reason is Reason.RESULT_UNREADABLE
         }
@@ -241,11 +258,18 @@ class TestTheReasonTable:
     def test_a_refused_call_with_a_doubtful_history_never_says_that_nothing_was_written(self, refusal: Refusal) -> None:
         said = claims(CallRefused(refusal, EarlierAttempts.UNKNOWN))
 
-        assert (Outcome.DID_NOT_RUN, RecordChanged.UNKNOWN, False) == (
-            said.outcome,
-            said.record_changed,
-            said.safe_to_retry,
+        assert said == Claims(
+            Outcome.DID_NOT_RUN, RecordChanged.UNKNOWN, False, NextStep.HAVE_A_PERSON_CHECK_THE_RECORD
         )
+
+    @pytest.mark.parametrize("refusal", Refusal)
+    @pytest.mark.parametrize("earlier", [EarlierAttempts.NONE, EarlierAttempts.NOTHING_WRITTEN])
+    def test_a_refused_call_with_a_proven_history_says_what_its_reason_says(
+        self, refusal: Refusal, earlier: EarlierAttempts
+    ) -> None:
+        refused = CallRefused(refusal, earlier)
+
+        assert REASONS[decide(refused)] == claims(refused)
 
 
 class TestAResult:
