@@ -66,7 +66,7 @@ $(SDK1)/.installed: $(VENV)/.tests wheel
 # Node programs of the tests: the MCP Inspector and the conformance suite.
 $(NODE)/.installed: tests/support/node/package.json $(VENV)/.tests
 	@mkdir -p $(NODE) && cp tests/support/node/package.json $(NODE)/
-	@cd $(NODE) && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --ignore-scripts --silent --no-audit --no-fund
+	@cd $(NODE) && NODE_USE_SYSTEM_CA=1 PATH="$(CURDIR)/$(BIN):$$PATH" npm install --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
 .browser: $(VENV)/.created
