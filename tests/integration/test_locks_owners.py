@@ -1,5 +1,6 @@
 """Owners and turns, as real processes hold and lose them."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -227,6 +228,46 @@ class TestTurns:
             (tmp_path / "lock").unlink()
             with Gate(tmp_path / "lock", limit=0).turn(), pytest.raises(LockTimeoutError):
                 Gate(tmp_path / "lock", limit=0)._locked()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no third block
+
+    def test_one_who_waits_goes_before_one_who_had_a_turn(self, tmp_path: Path) -> None:
+        order: list[str] = []
+
+        def wait_for_a_turn() -> None:
+            with Gate(tmp_path / "lock").turn():
+                order.append("waited")
+
+        waiting = threading.Thread(target=wait_for_a_turn)
+        with Gate(tmp_path / "lock").turn():
+            waiting.start()
+            folder = os.open(tmp_path, os.O_RDONLY)
+            while _is_free(folder):
+                waiting.join(0.001)
+        with Gate(tmp_path / "lock").turn():
+            order.append("again")
+        waiting.join()
+        os.close(folder)
+
+        assert order == ["waited", "again"]
+
+    def test_a_line_that_does_not_move_is_passed_by(self, tmp_path: Path) -> None:
+        folder = os.open(tmp_path, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        clock = Ticks()
+        with Gate(tmp_path / "lock", clock=clock).turn():
+            assert (tmp_path / "lock").exists()
+        os.close(folder)
+
+        assert 0 < clock.seconds < 1
+
+
+def _is_free(folder: int) -> bool:
+    """Whether nobody stands in the line of this folder; it is tried and let go."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(folder, fcntl.LOCK_UN)
+    return True
 
 
 class TestIdentity:

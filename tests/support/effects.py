@@ -127,6 +127,13 @@ def hand(
     folder: Path, oracle: Path, opens: OpensPremises = open_premises, note: Callable[[str], None] | None = None
 ) -> Surehand:
     """Surehand on a folder, with an engine whose saves are counted: in the file, or by whoever notes them instead."""
+    return Surehand(service(folder, oracle, opens, note))
+
+
+def service(
+    folder: Path, oracle: Path, opens: OpensPremises = open_premises, note: Callable[[str], None] | None = None
+) -> Service:
+    """The service behind ``hand``."""
     bundle = sandbox_bundle()
     noted = partial(note_effect, oracle) if note is None else note
 
@@ -138,7 +145,7 @@ def hand(
         return _Crew(LocalExecutor(EffectEngine(noted), premises.store, lock, SYSTEM_CLOCK, Mode.SANDBOX))
 
     catalog = Catalog(Mode.SANDBOX, WorkflowEntry(bundle, default_card(bundle), CrewSource(crew)))
-    return Surehand(Service(catalog=catalog, open_premises=lambda: opens(folder)))
+    return Service(catalog=catalog, open_premises=lambda: opens(folder))
 
 
 def ask(surehand: Surehand, request_id: str, wait_seconds: float = PATIENCE) -> RunResult:
