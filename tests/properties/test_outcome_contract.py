@@ -129,6 +129,7 @@ EXAMPLES: list[tuple[Evidence, Reason]] = [
     (exited(_HALTED), Reason.STOPPED_FOR_REVIEW),
     (exited(evolve(_HALTED, delivery=Delivery.SENT_ONCE)), Reason.RESULT_UNREADABLE),
     (evolve(exited(_HALTED), approval=Approval.REQUIRED), Reason.APPROVAL_NEEDED),
+    (evolve(_paused(_HALTED, PauseCategory.IDENTITY), approval=Approval.REQUIRED), Reason.APPROVAL_NEEDED),
     (evolve(exited(_HALTED), pause=RejectedPause()), Reason.STOPPED_BY_PERSON),
     (evolve(exited(_HALTED), process=ProcessFact.EXITED_WITH_ERROR), Reason.STOPPED_FOR_REVIEW),
     (evolve(exited(_HALTED), process=ProcessFact.TIMED_OUT), Reason.TIMED_OUT),

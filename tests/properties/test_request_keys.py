@@ -74,6 +74,11 @@ class TestCanonicalForm:
 
         assert canonical_form(workflow, values) == canonical_form(workflow, shuffled)
 
+    def test_never_changes_since_what_is_stored_was_made_with_it(self) -> None:
+        form = canonical_form("add_note", {"note": "é", "case": "normal"})
+
+        assert '["surehand.request/v1","add_note",{"case":"normal","note":"é"}]'.encode() == form
+
     @given(st.tuples(texts, inputs), st.tuples(texts, inputs))
     @example(("w", {"note": "é"}), ("w", {"note": "e\u0301"}))
     @example(("w", {"note": "1"}), ("w", {"note": "1.0"}))
