@@ -3,7 +3,7 @@
     python bench/mcp_server.py --ours "surehand serve --sandbox-engine simulated --runs-dir {dir}" \
         --other "other-server serve --state {dir}" --other-inputs '{"note": "Synthetic"}'
 
-    python bench/mcp_server.py --ours "surehand serve --runs-dir {dir}" --other "python bench/bare_mcp_server.py"
+Without arguments it measures the simulated sandbox beside a bare server of the protocol library.
 
 ``{dir}`` is a fresh folder for each start. A round starts both servers, one after the other, in turns; every figure
 is the median over all rounds. A server without ``run_workflow`` is measured for its start, its ``ping`` and its end.
@@ -16,6 +16,7 @@ import os
 import shlex
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -32,6 +33,10 @@ Json = dict[str, Any]
 
 #: Seconds after which a server that does not answer fails the benchmark.
 PATIENCE: Final = 60.0
+
+#: The servers that are measured unless told otherwise.
+OURS: Final = f"{shlex.quote(sys.executable)} -m surehand serve --sandbox-engine simulated --runs-dir {{dir}}"
+BARE: Final = shlex.join([sys.executable, str(Path(__file__).with_name("bare_mcp_server.py"))])
 
 #: Calls in flight at the same time, one row each.
 CONCURRENCY: Final = (1, 4, 16)
@@ -251,9 +256,10 @@ def main() -> None:
             if number:  # the first round only warms the disk cache
                 for row, values in measured.items():
                     rows[candidate.name][row] += values
-    report(rows["ours"], rows["other"])
     if options.json:
-        Path(options.json).write_text(json.dumps(rows, indent=1))
+        print(json.dumps(rows, indent=1))
+    else:
+        report(rows["ours"], rows["other"])
 
 
 def report(ours: Rows, other: Rows) -> None:
@@ -277,15 +283,15 @@ def shown(value: float | None) -> str:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ours", required=True, help="command of the server under test")
-    parser.add_argument("--other", required=True, help="command of the server that it is compared with")
+    parser.add_argument("--ours", default=OURS, help="command of the server under test (default: this one, simulated)")
+    parser.add_argument("--other", default=BARE, help="command of the server beside it (default: a bare one)")
     parser.add_argument("--rounds", type=int, default=5, help="starts of each server (default 5)")
     parser.add_argument("--calls", type=int, default=100, help="calls a row and start (default 100)")
     parser.add_argument("--workflow", default="add_triage_note")
     parser.add_argument("--inputs", default='{"note": "Synthetic bench note", "sandbox_case": "normal"}')
     parser.add_argument("--other-workflow", help="when it differs")
     parser.add_argument("--other-inputs", help="when they differ")
-    parser.add_argument("--json", help="file for every single figure")
+    parser.add_argument("--json", action="store_true", help="print every single figure as JSON")
     return parser.parse_args()
 
 
