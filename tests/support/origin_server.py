@@ -178,7 +178,7 @@ class OriginServer:
             return False
         self.arrivals.append(arrival)
         self._changed.set()
-        name = arrival.path.partition("?")[0].split("/")[1]
+        name = arrival.path.partition("?")[0].partition("/")[2].partition("/")[0]
         special: dict[str, Callable[[Arrival, Reader, Writer], Awaitable[bool]]] = {
             "slow": self._slow,
             "events": self._events,
