@@ -10,7 +10,9 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -100,6 +102,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where the ledgers are made; it names the disk")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder is removed
     parent = Path(tempfile.mkdtemp(prefix="surehand-bench-", dir=options.folder))
     try:
         figures = measure(parent, options.rows, options.runs)
