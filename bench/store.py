@@ -20,6 +20,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
+from typing import NoReturn
 
 from attrs import asdict, evolve, field, frozen
 
@@ -102,7 +103,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where the ledgers are made; it names the disk")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder is removed
+    signal.signal(signal.SIGTERM, stop)
     parent = Path(tempfile.mkdtemp(prefix="surehand-bench-", dir=options.folder))
     try:
         figures = measure(parent, options.rows, options.runs)
@@ -112,6 +113,11 @@ def main() -> None:
         print(json.dumps([asdict(each) for each in figures], indent=2))
     else:
         print_table(figures)
+
+
+def stop(_number: int, _frame: object) -> NoReturn:
+    """End by an exception, so that the folder is removed."""
+    sys.exit(1)
 
 
 def measure(parent: Path, sizes: list[int], runs: int) -> list[Figures]:
