@@ -330,6 +330,28 @@ class TestAResult:
 
         assert (CheckedHow.REOPENED, "2026-11-30T12:00:00Z") == (result.checked_how, result.checked_at)
 
+    @pytest.mark.parametrize(
+        ("report", "reason", "told"),
+        [
+            (verified(CheckLevel.SAME_PAGE), Reason.CHECKED_BELOW_MINIMUM, CheckedHow.SAME_PAGE),
+            (stopped(TransactionOutcome.RECONCILIATION_REQUIRED), Reason.SAVE_NOT_CONFIRMED, CheckedHow.REOPENED),
+            (
+                stopped(TransactionOutcome.ROLLED_BACK, ExecutionOutcome.ROLLED_BACK),
+                Reason.CHANGE_REVERSED,
+                CheckedHow.REOPENED,
+            ),
+            (stopped(TransactionOutcome.SAVED_AWAITING_CHECK), Reason.NOT_CHECKED, CheckedHow.UNCHECKED),
+            (_CANCELED, Reason.CANCELED, CheckedHow.UNCHECKED),
+        ],
+    )
+    def test_a_check_is_told_beside_each_reason_that_rests_on_one(
+        self, report: Report, reason: Reason, told: CheckedHow
+    ) -> None:
+        checked = report if report.check else evolve(report, check=CheckLevel.REOPENED)
+        result = project(exited(checked), FACTS)
+
+        assert (reason, told) == (result.reason, result.checked_how)
+
     @given(RESULTS)
     def test_a_replay_is_the_same_answer(self, result: RunResult) -> None:
         replayed = as_replayed(result)
@@ -341,10 +363,20 @@ class TestAResult:
     def test_a_run_that_goes_on_is_no_final_result(self, evidence: Evidence, engine: EngineName) -> None:
         result = project(evidence, evolve(FACTS, engine=engine))
 
-        assert is_final(result) is (result.reason not in NOT_FINAL)
+        assert is_final(result) is (result.reason not in {Reason.RUNNING, Reason.WAITING_FOR_APPROVAL})
+
+    def test_one_that_runs_or_waits_for_an_approval_is_the_only_one_that_is_not_final(self) -> None:
+        assert {Reason.RUNNING, Reason.WAITING_FOR_APPROVAL} == NOT_FINAL
 
     def test_check_levels_have_one_name_each(self) -> None:
         assert [level.name.lower() for level in CheckLevel] == [how.value for how in CheckedHow]
+
+    def test_each_number_sentence_and_list_of_it_is_bounded(self) -> None:
+        properties: Any = result_schema()["properties"]
+
+        assert {"type": "integer", "minimum": 0, "maximum": 5} == properties["attempt"]
+        assert [300, 300] == [properties[name]["maxLength"] for name in ("what_happened", "next_action")]
+        assert [50, 20] == [properties[name]["maxItems"] for name in ("input_problems", "failed_checks")]
 
     def test_no_field_of_it_can_hold_free_text(self) -> None:
         bounded = {"contract", "run_id", "checked_at", "what_happened", "next_action"}
@@ -400,6 +432,17 @@ class TestAFalseResult:
     def test_a_stopped_one_that_was_changed(self, change: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=r"^[a-z ]+$"):
             evolve(self.STOPPED, **change)
+
+    def test_is_told_by_the_first_rule_that_it_breaks(self) -> None:
+        with pytest.raises(ValueError, match="the claims do not agree with the reason"):
+            evolve(self.SAVED, record_changed=RecordChanged.NO)
+
+    @pytest.mark.parametrize("name", ["input_problems", "failed_checks"])
+    def test_is_none_when_a_list_without_items_is_left_out(self, name: str) -> None:
+        wire = to_wire(self.SAVED)
+        del wire[name]
+
+        assert Success(self.SAVED) == from_wire(wire, RunResult)
 
     def test_a_sealed_proof_is_one_that_a_real_engine_can_give(self) -> None:
         assert Proof.SEALED is evolve(self.SAVED, proof=Proof.SEALED).proof
