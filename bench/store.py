@@ -41,7 +41,8 @@ from surehand.core.request.gate import Replay, Start
 from surehand.core.request.record import RunRecord, finished
 from surehand.shell.identity import new_run_id, new_token
 from surehand.shell.store.base import RunStore, StoreUnavailableError
-from surehand.shell.store.sqlite import LEDGER, SqliteStore, row_of
+from surehand.shell.store.sqlite import LEDGER, SqliteStore
+from surehand.shell.store.sqlite_rows import row_of
 
 _OWNER = new_token()
 _VERIFIED = RunObserved(

@@ -23,7 +23,7 @@ from faults.result import Control
 from support.stores import DONE, draft, key, result_of
 from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Start
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite, sqlite_rows, sqlite_schema
 from surehand.shell.store.base import StoreError
 from surehand.shell.store.seal import SealFile
 from surehand.shell.store.sqlite import SqliteStore
@@ -42,7 +42,7 @@ def build(folder: Path) -> None:
         link.execute("BEGIN")
         for number in range(REQUESTS):
             record = evolve(draft(number, f"entry-{number}"), attempt=1, phase=Phase.FINISHED)
-            row = sqlite.row_of(evolve(record, result=result_of(record, DONE)))
+            row = sqlite_rows.row_of(evolve(record, result=result_of(record, DONE)))
             link.execute(
                 "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, "
                 "created_at, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -105,7 +105,7 @@ def _starts(store: SqliteStore, number: int) -> bool:
 def control(folder: Path, chance: random.Random) -> Control:
     """A ledger that keeps its requests in one place only."""
     (folder / "single").mkdir()
-    with mock.patch.object(sqlite, "MIGRATIONS", sqlite.MIGRATIONS[:3]):
+    with mock.patch.object(sqlite, "MIGRATIONS", sqlite_schema.MIGRATIONS[:3]):
         cells, wrong = run_large(folder / "single", 0.05, chance)
     return Control(
         "a ledger that keeps its requests in one place only",

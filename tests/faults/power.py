@@ -29,7 +29,7 @@ from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Start
 from surehand.shell.files import file_identity
 from surehand.shell.identity import fingerprint_key
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite_rows, sqlite_schema
 from surehand.shell.store.base import RunStore, StoreError
 from surehand.shell.store.seal import SealFile
 
@@ -70,9 +70,9 @@ def _first_schema(folder: Path) -> tuple[str, ...]:
     fingerprint_key(folder)
     promised: list[str] = []
     with closing(sqlite3.connect(folder / "ledger.db", isolation_level=None)) as link:
-        for statement in sqlite.MIGRATIONS[0]:
+        for statement in sqlite_schema.MIGRATIONS[0]:
             link.execute(statement)
-        link.execute(f"PRAGMA application_id = {sqlite.APPLICATION_ID}")
+        link.execute(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}")
         link.execute("PRAGMA user_version = 1")
         link.execute("PRAGMA journal_mode = WAL").fetchone()
         for number in (500, 501, 502):
@@ -81,7 +81,7 @@ def _first_schema(folder: Path) -> tuple[str, ...]:
             link.execute(
                 "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, "
                 "created_at, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                sqlite.row_of(record),
+                sqlite_rows.row_of(record),
             )
             promised.append(f"finished {number} {result_of(record, DONE).reason.value}")
     return tuple(promised)

@@ -38,7 +38,7 @@ from surehand.core.request.record import RunRecord
 from surehand.core.wire import from_wire
 from surehand.shell.files import private_folder
 from surehand.shell.identity import new_run_id, new_token
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite_schema
 from surehand.shell.store.base import RunStore
 
 _TESTS: Final = Path(__file__).parent.parent
@@ -275,9 +275,9 @@ def migration(racers: Racers, site: Site, number: int) -> Round:
     """Every racer opens a ledger of the first version, brings it forward and asks for the same entry."""
     fresh = _fresh(site, number)
     with closing(sqlite3.connect(fresh.folder / "ledger.db", isolation_level=None)) as link:
-        for statement in sqlite.MIGRATIONS[0]:
+        for statement in sqlite_schema.MIGRATIONS[0]:
             link.execute(statement)
-        link.execute(f"PRAGMA application_id = {sqlite.APPLICATION_ID}")
+        link.execute(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}")
         link.execute("PRAGMA user_version = 1")
         link.execute("PRAGMA journal_mode = WAL").fetchone()
     return _burst(racers, fresh, f"migration-{number}", 1)

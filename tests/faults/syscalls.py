@@ -47,7 +47,7 @@ from surehand.core.request.record import RunRecord
 from surehand.core.wire import from_wire
 from surehand.shell.identity import fingerprint_key, new_run_id, new_token
 from surehand.shell.service import UnknownRunError
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite_rows, sqlite_schema
 from surehand.shell.store.base import StoreError
 
 REQUEST: Final = "entry-1"
@@ -121,15 +121,15 @@ def _first_version(site: Site) -> None:
     )
     record = evolve(record, result=result_of(record, DONE))
     with closing(sqlite3.connect(site.folder / "ledger.db", isolation_level=None)) as link:
-        for statement in sqlite.MIGRATIONS[0]:
+        for statement in sqlite_schema.MIGRATIONS[0]:
             link.execute(statement)
-        link.execute(f"PRAGMA application_id = {sqlite.APPLICATION_ID}")
+        link.execute(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}")
         link.execute("PRAGMA user_version = 1")
         link.execute("PRAGMA journal_mode = WAL").fetchone()
         link.execute(
             "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, "
             "created_at, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            sqlite.row_of(record),
+            sqlite_rows.row_of(record),
         )
     note_effect(site.oracle, record.run_id)
 

@@ -9,7 +9,7 @@ import pytest
 from support.stores import draft, run_id, started
 from surehand.core.outcome.evidence import Phase
 from surehand.shell.locks import OwnerLock, is_alive
-from surehand.shell.store import open_store, sqlite
+from surehand.shell.store import open_store, sqlite, sqlite_schema
 from surehand.shell.store.base import StoreCorruptError, StoreUnavailableError
 from surehand.shell.store.sqlite import SqliteStore
 
@@ -94,7 +94,7 @@ class TestForgottenIndex:
         with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as link:
             link.execute("DROP TRIGGER runs_keep_their_names")
             link.execute("UPDATE runs SET request_key = ?", ("0" * 64,))
-            link.execute(next(sql for sql in sqlite.MIGRATIONS[0] if "runs_keep_their_names" in sql))
+            link.execute(next(sql for sql in sqlite_schema.MIGRATIONS[0] if "runs_keep_their_names" in sql))
 
         with closing(SqliteStore.open(tmp_path)) as store, pytest.raises(StoreCorruptError):
             store.reserve(draft(2))

@@ -30,7 +30,7 @@ from surehand.core.request.gate import Conflict, Decision, Replay, Start
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import surehand
 from surehand.shell.clock import SYSTEM_CLOCK
-from surehand.shell.store import open_store, sqlite
+from surehand.shell.store import open_store, sqlite_schema
 from surehand.shell.store.base import RunStore, StoreCorruptError, StoreError, StoreRestoredError
 from surehand.shell.store.claims import ClaimStore
 from surehand.shell.store.restored import Accepted, accept_restored
@@ -114,10 +114,10 @@ def _take_away(folder: Path) -> None:
 def _bring_back_first_version(folder: Path) -> None:
     _remove(folder / "ledger.db")
     with closing(sqlite3.connect(folder / "ledger.db")) as link:
-        for statement in sqlite.MIGRATIONS[0]:
+        for statement in sqlite_schema.MIGRATIONS[0]:
             link.execute(statement)
         link.execute("PRAGMA user_version = 1")
-        link.execute(f"PRAGMA application_id = {sqlite.APPLICATION_ID}")
+        link.execute(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}")
         link.execute("PRAGMA journal_mode = WAL")
 
 

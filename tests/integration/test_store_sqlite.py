@@ -16,7 +16,7 @@ from support.stores import BROKEN, DONE, TIMED_OUT, draft, key, refusal, result_
 from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Decision, Replay, Start
 from surehand.core.request.record import RunRecord
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite, sqlite_schema
 from surehand.shell.store.base import (
     StoreCorruptError,
     StoreError,
@@ -354,7 +354,7 @@ class TestMigrations:
         filled(tmp_path)
         with closing(SqliteStore.open(tmp_path)) as store:
             before = store.recent(100)
-        monkeypatch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS, self.STEP))
+        monkeypatch.setattr(sqlite, "MIGRATIONS", (*sqlite_schema.MIGRATIONS, self.STEP))
         with pytest.raises(StoreUnavailableError):
             SqliteStore.open(tmp_path, read_only=True)
         with closing(SqliteStore.open(tmp_path)) as store:
@@ -365,7 +365,7 @@ class TestMigrations:
     def test_a_step_that_fails_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         filled(tmp_path)
         with monkeypatch.context() as patched:
-            patched.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS, (*self.STEP, "SELECT nonsense")))
+            patched.setattr(sqlite, "MIGRATIONS", (*sqlite_schema.MIGRATIONS, (*self.STEP, "SELECT nonsense")))
             with pytest.raises(StoreUnavailableError):
                 SqliteStore.open(tmp_path)
 

@@ -19,7 +19,6 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self, TypeVar, cast
 
@@ -49,145 +48,40 @@ from surehand.shell.store.base import (
     StoreRestoredError,
     StoreUnavailableError,
     is_run_id,
-    kept_result,
     require_draft,
     require_refusal,
-    require_whole_history,
     result_text,
 )
 from surehand.shell.store.seal import SealFile, require_goes_on
+from surehand.shell.store.sqlite_rows import (
+    COUNT,
+    FORGET,
+    NEW_EPOCH,
+    NEWEST,
+    NEXT_NEWEST,
+    NOTE_LATE,
+    OLD_REFUSALS,
+    UNFINISHED,
+    attempts,
+    insert,
+    late,
+    ledger_of,
+    load,
+    may_end,
+    moved_in,
+    select,
+)
+from surehand.shell.store.sqlite_schema import APPLICATION_ID, MIGRATIONS, SCHEMA, expected_schema
 
 LEDGER: Final = "ledger.db"
 TURNS: Final = "ledger.lock"
 CLAIMS: Final = ("claims", "claims.seal")
-
-#: Says in the file's header whose it is.
-APPLICATION_ID: Final = 0x53524844
 
 #: The first SQLite that knows STRICT tables.
 OLDEST_SQLITE: Final = (3, 37, 0)
 
 #: A file of so many pages or fewer is read through at every opening; a larger one by ``check_health`` only.
 PAGES_READ_AT_OPENING: Final = 500
-
-_CREATE_RUNS: Final = """\
-CREATE TABLE runs (
-  seq INTEGER PRIMARY KEY,
-  run_id TEXT NOT NULL UNIQUE,
-  request_key TEXT NOT NULL,
-  attempt INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 5),
-  workflow TEXT,
-  fingerprint TEXT NOT NULL,
-  owner TEXT NOT NULL,
-  journaled INTEGER NOT NULL CHECK (journaled IN (0, 1)),
-  phase TEXT NOT NULL CHECK (phase IN ('reserved', 'started', 'delivering', 'finished')),
-  created_at INTEGER NOT NULL,
-  result TEXT,
-  CHECK ((result IS NULL) = (phase <> 'finished')),
-  CHECK (attempt > 0 OR phase = 'finished')
-) STRICT"""
-
-#: One row: the random name of the ledger, empty until it is sealed; its epoch; how many changes were flushed.
-_CREATE_LEDGER: Final = """\
-CREATE TABLE ledger (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  name TEXT NOT NULL,
-  epoch INTEGER NOT NULL,
-  changes INTEGER NOT NULL
-) STRICT"""
-
-#: What the owners of runs said after somebody else had ended them.
-_CREATE_LATE_REPORTS: Final = """\
-CREATE TABLE late_reports (
-  run_id TEXT NOT NULL PRIMARY KEY,
-  result TEXT NOT NULL
-) STRICT"""
-
-#: Every attempt once more, in pages of its own: damage to one page cannot make a ledger forget that it was made.
-_CREATE_REQUESTS: Final = """\
-CREATE TABLE requests (
-  request_key TEXT NOT NULL,
-  attempt INTEGER NOT NULL,
-  PRIMARY KEY (request_key, attempt)
-) STRICT, WITHOUT ROWID"""
-
-#: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        _CREATE_RUNS,
-        "CREATE UNIQUE INDEX runs_by_request ON runs (request_key, attempt) WHERE attempt > 0",
-        "CREATE INDEX runs_unfinished ON runs (seq) WHERE phase <> 'finished'",
-        "CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'a run is never deleted'); END",
-        (
-            "CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs WHEN OLD.phase = 'finished' "
-            "BEGIN SELECT RAISE(ABORT, 'a finished run never changes'); END"
-        ),
-        (
-            "CREATE TRIGGER runs_keep_their_names BEFORE UPDATE OF seq, run_id, request_key, attempt, workflow, "
-            "fingerprint, owner, journaled, created_at ON runs "
-            "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
-        ),
-    ),
-    (
-        _CREATE_LEDGER,
-        "INSERT INTO ledger VALUES (1, '', 0, 0)",
-        "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger stays'); END",
-        (
-            "CREATE TRIGGER ledger_goes_on BEFORE UPDATE ON ledger "
-            "WHEN NEW.epoch < OLD.epoch OR NEW.changes < OLD.changes "
-            "BEGIN SELECT RAISE(ABORT, 'the ledger never goes back'); END"
-        ),
-    ),
-    (
-        _CREATE_LATE_REPORTS,
-        "CREATE TRIGGER late_stay BEFORE DELETE ON late_reports BEGIN SELECT RAISE(ABORT, 'a report stays'); END",
-        (
-            "CREATE TRIGGER late_never_change BEFORE UPDATE ON late_reports "
-            "BEGIN SELECT RAISE(ABORT, 'a report never changes'); END"
-        ),
-        "DROP TRIGGER runs_stay",
-        (
-            "CREATE TRIGGER runs_stay BEFORE DELETE ON runs WHEN OLD.attempt > 0 "
-            "BEGIN SELECT RAISE(ABORT, 'a run is never deleted'); END"
-        ),
-        "CREATE INDEX runs_refused ON runs (created_at) WHERE attempt = 0",
-    ),
-    (
-        _CREATE_REQUESTS,
-        "INSERT INTO requests SELECT request_key, attempt FROM runs WHERE attempt > 0",
-        (
-            "CREATE TRIGGER requests_are_made_once AFTER INSERT ON runs WHEN NEW.attempt > 0 "
-            "BEGIN INSERT INTO requests VALUES (NEW.request_key, NEW.attempt); END"
-        ),
-        "CREATE TRIGGER requests_stay BEFORE DELETE ON requests BEGIN SELECT RAISE(ABORT, 'a request stays'); END",
-        (
-            "CREATE TRIGGER requests_never_change BEFORE UPDATE ON requests "
-            "BEGIN SELECT RAISE(ABORT, 'a request never changes'); END"
-        ),
-    ),
-)
-
-_COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
-_LOAD: Final = f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?"  # noqa: S608 - built from constants
-_ATTEMPTS: Final = f"SELECT {_COLUMNS} FROM runs WHERE request_key = ? AND attempt > 0 ORDER BY attempt"  # noqa: S608 - as above
-_UNFINISHED: Final = f"SELECT {_COLUMNS} FROM runs WHERE phase <> 'finished' ORDER BY seq"  # noqa: S608 - as above
-_NEWEST: Final = f"SELECT {_COLUMNS} FROM runs ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
-_NEXT_NEWEST: Final = (
-    f"SELECT {_COLUMNS} FROM runs WHERE seq < (SELECT seq FROM runs WHERE run_id = ?) "  # noqa: S608 - as above
-    "ORDER BY seq DESC LIMIT ?"
-)
-_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
-_LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
-_NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
-_OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
-_FORGET: Final = (
-    "DELETE FROM runs WHERE seq IN "
-    "(SELECT seq FROM runs WHERE attempt = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"
-)
-_LEDGER: Final = "SELECT name, epoch, changes FROM ledger"
-_COUNT: Final = "UPDATE ledger SET changes = changes + 1 WHERE name = ? RETURNING changes"
-_NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
-_MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 
 #: What SQLite answers when the write-ahead log is on.
 _LOG: Final = ("wal",)
@@ -218,7 +112,6 @@ _DISK_FAILURES: Final = frozenset(
     }
 )
 
-_Row = tuple[str, str, int, str | None, str, str, int, str, int, str | None]
 _Answer = TypeVar("_Answer")
 
 
@@ -304,19 +197,19 @@ class SqliteStore:
         require_draft(draft)
 
         def change(link: sqlite3.Connection) -> tuple[Decision, RunRecord | None]:
-            decision = decide(_attempts(link, draft.request_key), draft)
+            decision = decide(attempts(link, draft.request_key), draft)
             if not isinstance(decision, Start):
                 return decision, None
             if decision.record.attempt == 1 and not self._restored:
                 self._seal.note(draft.request_key)
-            return decision, _insert(link, decision.record)
+            return decision, insert(link, decision.record)
 
         return self._change(change)
 
     def record_refusal(self, record: RunRecord) -> None:
         """Keep the record of a call that reserved nothing."""
         require_refusal(record)
-        self._change(lambda link: (None, _insert(link, record)))
+        self._change(lambda link: (None, insert(link, record)))
 
     def mark_started(self, run_id: str, owner: str) -> bool:
         """``reserved -> started``, flushed only when the run is not journaled."""
@@ -330,7 +223,7 @@ class SqliteStore:
         """``reserved | started | delivering -> finished`` by the owner, flushed."""
         require_end_of(run_id, result)
         return self._change(
-            lambda link: _moved(link, run_id, lambda now: finished(now, result) if _may_end(now, owner) else None)
+            lambda link: moved_in(link, run_id, lambda now: finished(now, result) if may_end(now, owner) else None)
         )
 
     def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
@@ -338,20 +231,20 @@ class SqliteStore:
         require_end_of(record.run_id, result)
 
         def settled(now: RunRecord) -> RunRecord | None:
-            same = now.phase is record.phase and _may_end(now, record.owner)
+            same = now.phase is record.phase and may_end(now, record.owner)
             return finished(now, result) if same else None
 
-        return self._change(lambda link: _moved(link, record.run_id, settled))
+        return self._change(lambda link: moved_in(link, record.run_id, settled))
 
     def note_late(self, run_id: str, owner: str, result: RunResult) -> bool:
         """Keep what the owner of a finished run says too late, flushed."""
         require_end_of(run_id, result)
 
         def change(link: sqlite3.Connection) -> tuple[None, RunRecord | None]:
-            record = _load(link, run_id)
+            record = load(link, run_id)
             if record is None or not may_report_late(record, owner):
                 return None, None
-            link.execute(_NOTE_LATE, (run_id, result_text(result)))
+            link.execute(NOTE_LATE, (run_id, result_text(result)))
             return None, record
 
         self._change(change)
@@ -359,11 +252,11 @@ class SqliteStore:
 
     def late_report(self, run_id: str) -> RunResult | None:
         """What the run's owner said too late."""
-        return self._read(lambda link: _late(link, run_id))
+        return self._read(lambda link: late(link, run_id))
 
     def old_refusals(self, before: int) -> int:
         """How many refusals were made before this time."""
-        return self._read(lambda link: cast("tuple[int]", link.execute(_OLD_REFUSALS, (before,)).fetchone())[0])
+        return self._read(lambda link: cast("tuple[int]", link.execute(OLD_REFUSALS, (before,)).fetchone())[0])
 
     def forget_refusals(self, before: int) -> int:
         """Drop the refusals that were made before this time, some of them in each turn."""
@@ -376,7 +269,7 @@ class SqliteStore:
         with _store_errors(), self._turn() as links:
             link = self._writer(links, flushed=True)
             link.execute("BEGIN IMMEDIATE")
-            dropped = link.execute(_FORGET, (before, _FORGOTTEN_AT_ONCE)).rowcount
+            dropped = link.execute(FORGET, (before, _FORGOTTEN_AT_ONCE)).rowcount
             if dropped == 0:
                 return 0
             changes = self._counted(link)
@@ -390,23 +283,23 @@ class SqliteStore:
 
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""
-        return self._read(lambda link: _load(link, run_id))
+        return self._read(lambda link: load(link, run_id))
 
     def attempts(self, request_key: str) -> tuple[RunRecord, ...]:
         """All attempts under the request key, oldest first."""
-        return self._read(lambda link: _attempts(link, request_key))
+        return self._read(lambda link: attempts(link, request_key))
 
     def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
         """The newest records first, a page of one index."""
         if before is None:
-            return self._read(lambda link: _select(link, _NEWEST, max(limit, 0)))
+            return self._read(lambda link: select(link, NEWEST, max(limit, 0)))
         if not is_run_id(before):
             return ()
-        return self._read(lambda link: _select(link, _NEXT_NEWEST, before, max(limit, 0)))
+        return self._read(lambda link: select(link, NEXT_NEWEST, before, max(limit, 0)))
 
     def unfinished(self) -> Iterator[RunRecord]:
         """Every run that is not finished."""
-        return iter(self._read(lambda link: _select(link, _UNFINISHED)))
+        return iter(self._read(lambda link: select(link, UNFINISHED)))
 
     def check_health(self) -> None:
         """Let SQLite read every page and compare every index with its table."""
@@ -470,7 +363,7 @@ class SqliteStore:
         readings has written the seal before the name, so that a second look finds both.
         """
         if self._restored:
-            self._name = self._read(_ledger)[0]
+            self._name = self._read(ledger_of)[0]
             return
         with contextlib.suppress(StoreRestoredError):
             self._compare_with_seal()
@@ -479,10 +372,10 @@ class SqliteStore:
 
     def _compare_with_seal(self) -> None:
         seal = self._seal.read()
-        self._name, _, changes = self._read(_ledger)
+        self._name, _, changes = self._read(ledger_of)
         if not self._name:
             with self._turn() as links:
-                self._name, _, changes = _ledger(self._writer(links, flushed=True))
+                self._name, _, changes = ledger_of(self._writer(links, flushed=True))
                 if not self._name:
                     self._require_nothing_lost()
                     self._sealed(links)
@@ -499,11 +392,11 @@ class SqliteStore:
         """Put a new seal on the ledger: beside it first, so that one whose own name lags behind stays refused."""
         link = self._writer(links, flushed=True)
         link.execute("BEGIN IMMEDIATE")
-        _, epoch, changes = _ledger(link)
+        _, epoch, changes = ledger_of(link)
         name = new_token()
         epoch = max(epoch, self._seal.epoch()) + 1
         self._seal.write(name, epoch, changes)
-        link.execute(_NEW_EPOCH, (name, epoch))
+        link.execute(NEW_EPOCH, (name, epoch))
         try:
             _commit(link)
         except sqlite3.Error:
@@ -517,7 +410,7 @@ class SqliteStore:
         cut = self._path.lstat().st_size % cast("int", _pragma(link, "page_size"))
         if cut and _is_empty(self._path.with_name(LEDGER + "-wal")):
             raise StoreCorruptError("a page is cut")
-        if tuple(link.execute(_SCHEMA)) != _expected_schema(MIGRATIONS):
+        if tuple(link.execute(SCHEMA)) != expected_schema(MIGRATIONS):
             raise StoreCorruptError("not the schema of a ledger")
         if cast("int", _pragma(link, "page_count")) <= PAGES_READ_AT_OPENING:
             _require_integrity(link)
@@ -593,7 +486,7 @@ class SqliteStore:
             movable = may_move(now, owner, phase) and (flushed or now.journaled)
             return evolve(now, phase=phase) if movable else None
 
-        return self._change(lambda link: _moved(link, run_id, moved), flushed=flushed)
+        return self._change(lambda link: moved_in(link, run_id, moved), flushed=flushed)
 
     def _change(
         self, change: Callable[[sqlite3.Connection], tuple[_Answer, RunRecord | None]], *, flushed: bool = True
@@ -623,7 +516,7 @@ class SqliteStore:
         if self._restored:
             return 0
         seal = self._seal.read()
-        changes = cast("list[tuple[int]]", link.execute(_COUNT, (self._name,)).fetchall())
+        changes = cast("list[tuple[int]]", link.execute(COUNT, (self._name,)).fetchall())
         if not changes:
             raise StoreRestoredError("another epoch has begun")
         require_goes_on(seal, self._name, changes[0][0])
@@ -634,7 +527,7 @@ class SqliteStore:
             _commit(self._writer(links, flushed=flushed))
         except sqlite3.Error:
             self._settle_doubt(links)
-            return _load(self._writer(links, flushed=True), written.run_id) == written
+            return load(self._writer(links, flushed=True), written.run_id) == written
         return True
 
     def _settle_doubt(self, links: _Links) -> None:
@@ -878,113 +771,5 @@ def _require_integrity(link: sqlite3.Connection) -> None:
         raise StoreCorruptError("the ledger does not agree with itself")
 
 
-_SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
-
-
-@lru_cache(maxsize=2)
-def _expected_schema(migrations: tuple[tuple[str, ...], ...]) -> tuple[object, ...]:
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as link:
-        for statements in migrations:
-            for statement in statements:
-                link.execute(statement)
-        return tuple(link.execute(_SCHEMA))
-
-
-# Rows.
-
-
 def _commit(link: sqlite3.Connection) -> None:
     link.execute("COMMIT")
-
-
-def _ledger(link: sqlite3.Connection) -> tuple[str, int, int]:
-    """Name, epoch and number of changes of the ledger."""
-    row = cast("tuple[str, int, int] | None", link.execute(_LEDGER).fetchone())
-    if row is None:
-        raise StoreCorruptError("a ledger without its own row")
-    return row
-
-
-def _insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
-    try:
-        link.execute(_INSERT, row_of(record))
-    except sqlite3.IntegrityError:
-        if _load(link, record.run_id) is not None:
-            raise ValueError("the run id was used before") from None
-        raise
-    return record
-
-
-def _moved(
-    link: sqlite3.Connection, run_id: str, move: Callable[[RunRecord], RunRecord | None]
-) -> tuple[bool, RunRecord | None]:
-    now = _load(link, run_id)
-    then = None if now is None else move(now)
-    if then is None:
-        return False, None
-    link.execute(_MOVE, (then.phase.value, _text_of(then), run_id))
-    return True, then
-
-
-def _may_end(record: RunRecord, owner: str) -> bool:
-    return may_move(record, owner, Phase.FINISHED)
-
-
-def _load(link: sqlite3.Connection, run_id: str) -> RunRecord | None:
-    records = _select(link, _LOAD, run_id) if is_run_id(run_id) else ()
-    return records[0] if records else None
-
-
-def _late(link: sqlite3.Connection, run_id: str) -> RunResult | None:
-    row = cast("tuple[str] | None", link.execute(_LATE, (run_id,)).fetchone()) if is_run_id(run_id) else None
-    return None if row is None else kept_result(row[0], run_id)
-
-
-def _attempts(link: sqlite3.Connection, request_key: str) -> tuple[RunRecord, ...]:
-    return require_whole_history(_select(link, _ATTEMPTS, request_key))
-
-
-def _select(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[RunRecord, ...]:
-    return tuple(_record(cast("_Row", row)) for row in link.execute(query, values).fetchall())
-
-
-def row_of(record: RunRecord) -> _Row:
-    """The row that keeps a record."""
-    return (
-        record.run_id,
-        record.request_key,
-        record.attempt,
-        record.workflow,
-        record.fingerprint,
-        record.owner,
-        int(record.journaled),
-        record.phase.value,
-        record.created_at,
-        _text_of(record),
-    )
-
-
-def _text_of(record: RunRecord) -> str | None:
-    return None if record.result is None else result_text(record.result)
-
-
-def _record(row: _Row) -> RunRecord:
-    run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, text = row
-    try:
-        stands = Phase(phase)
-    except ValueError:
-        raise StoreCorruptError("an unknown phase") from None
-    if (text is None) is (stands is Phase.FINISHED):
-        raise StoreCorruptError("phase and result contradict each other")
-    return RunRecord(
-        run_id=run_id,
-        request_key=request_key,
-        attempt=attempt,
-        workflow=workflow,
-        fingerprint=fingerprint,
-        owner=owner,
-        journaled=journaled == 1,
-        phase=stands,
-        created_at=created_at,
-        result=None if text is None else kept_result(text, run_id),
-    )

@@ -1,0 +1,158 @@
+"""The rows of the SQLite ledger: every statement, and what a row is as a record.
+
+Laws of this module:
+
+- Every text of SQL that reads or changes rows stands here, built from constants only.
+  Values are bound, never written in.
+- A row that contradicts itself is damage, never a record.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final, cast
+
+from surehand.core.outcome.evidence import Phase
+from surehand.core.outcome.result import RunResult
+from surehand.core.request.record import RunRecord, may_move
+from surehand.shell.store.base import (
+    StoreCorruptError,
+    is_run_id,
+    kept_result,
+    require_whole_history,
+    result_text,
+)
+
+_COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
+LOAD: Final = f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?"  # noqa: S608 - built from constants
+ATTEMPTS: Final = f"SELECT {_COLUMNS} FROM runs WHERE request_key = ? AND attempt > 0 ORDER BY attempt"  # noqa: S608 - as above
+UNFINISHED: Final = f"SELECT {_COLUMNS} FROM runs WHERE phase <> 'finished' ORDER BY seq"  # noqa: S608 - as above
+NEWEST: Final = f"SELECT {_COLUMNS} FROM runs ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
+NEXT_NEWEST: Final = (
+    f"SELECT {_COLUMNS} FROM runs WHERE seq < (SELECT seq FROM runs WHERE run_id = ?) "  # noqa: S608 - as above
+    "ORDER BY seq DESC LIMIT ?"
+)
+INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
+NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
+OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
+FORGET: Final = (
+    "DELETE FROM runs WHERE seq IN "
+    "(SELECT seq FROM runs WHERE attempt = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"
+)
+LEDGER_ROW: Final = "SELECT name, epoch, changes FROM ledger"
+COUNT: Final = "UPDATE ledger SET changes = changes + 1 WHERE name = ? RETURNING changes"
+NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
+MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
+
+
+Row = tuple[str, str, int, str | None, str, str, int, str, int, str | None]
+
+
+def ledger_of(link: sqlite3.Connection) -> tuple[str, int, int]:
+    """Name, epoch and number of changes of the ledger."""
+    row = cast("tuple[str, int, int] | None", link.execute(LEDGER_ROW).fetchone())
+    if row is None:
+        raise StoreCorruptError("a ledger without its own row")
+    return row
+
+
+def insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    """Keep a new record.
+
+    Raises:
+        ValueError: The run id was used before.
+    """
+    try:
+        link.execute(INSERT, row_of(record))
+    except sqlite3.IntegrityError:
+        if load(link, record.run_id) is not None:
+            raise ValueError("the run id was used before") from None
+        raise
+    return record
+
+
+def moved_in(
+    link: sqlite3.Connection, run_id: str, move: Callable[[RunRecord], RunRecord | None]
+) -> tuple[bool, RunRecord | None]:
+    """Change a run to what ``move`` makes of it, and say whether it did, with the record that was written."""
+    now = load(link, run_id)
+    then = None if now is None else move(now)
+    if then is None:
+        return False, None
+    link.execute(MOVE, (then.phase.value, text_of(then), run_id))
+    return True, then
+
+
+def may_end(record: RunRecord, owner: str) -> bool:
+    """Whether this owner may end the run."""
+    return may_move(record, owner, Phase.FINISHED)
+
+
+def load(link: sqlite3.Connection, run_id: str) -> RunRecord | None:
+    """The record of one call."""
+    records = select(link, LOAD, run_id) if is_run_id(run_id) else ()
+    return records[0] if records else None
+
+
+def late(link: sqlite3.Connection, run_id: str) -> RunResult | None:
+    """What the owner of a run said too late."""
+    row = cast("tuple[str] | None", link.execute(LATE, (run_id,)).fetchone()) if is_run_id(run_id) else None
+    return None if row is None else kept_result(row[0], run_id)
+
+
+def attempts(link: sqlite3.Connection, request_key: str) -> tuple[RunRecord, ...]:
+    """All attempts under a request key, oldest first."""
+    return require_whole_history(select(link, ATTEMPTS, request_key))
+
+
+def select(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[RunRecord, ...]:
+    """The records that a statement finds."""
+    return tuple(record_of(cast("Row", row)) for row in link.execute(query, values).fetchall())
+
+
+def row_of(record: RunRecord) -> Row:
+    """The row that keeps a record."""
+    return (
+        record.run_id,
+        record.request_key,
+        record.attempt,
+        record.workflow,
+        record.fingerprint,
+        record.owner,
+        int(record.journaled),
+        record.phase.value,
+        record.created_at,
+        text_of(record),
+    )
+
+
+def text_of(record: RunRecord) -> str | None:
+    """The text that keeps the result of a record."""
+    return None if record.result is None else result_text(record.result)
+
+
+def record_of(row: Row) -> RunRecord:
+    """The record that a row keeps.
+
+    Raises:
+        StoreCorruptError: The row contradicts itself.
+    """
+    run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, text = row
+    try:
+        stands = Phase(phase)
+    except ValueError:
+        raise StoreCorruptError("an unknown phase") from None
+    if (text is None) is (stands is Phase.FINISHED):
+        raise StoreCorruptError("phase and result contradict each other")
+    return RunRecord(
+        run_id=run_id,
+        request_key=request_key,
+        attempt=attempt,
+        workflow=workflow,
+        fingerprint=fingerprint,
+        owner=owner,
+        journaled=journaled == 1,
+        phase=stands,
+        created_at=created_at,
+        result=None if text is None else kept_result(text, run_id),
+    )
