@@ -50,6 +50,7 @@ from surehand.core.outcome.result import (
     Mode,
     Proof,
     RunResult,
+    answer_of,
     as_replayed,
     is_final,
     project,
@@ -317,6 +318,25 @@ class TestAResult:
         assert (proof if result.outcome is Outcome.DONE else Proof.NONE) is result.proof
         assert simulated is result.what_happened.startswith(SIMULATED_PREFIX)
 
+    @pytest.mark.parametrize(
+        ("engine", "proof"),
+        [
+            (EngineName.BROWSER, Proof.LOCAL),
+            (EngineName.FLOW, Proof.LOCAL),
+            (EngineName.SIMULATED, Proof.SIMULATED),
+        ],
+    )
+    def test_a_saved_record_is_proven_by_what_its_engine_can_give(self, engine: EngineName, proof: Proof) -> None:
+        assert proof is project(exited(verified()), evolve(FACTS, engine=engine)).proof
+
+    def test_is_stored_unless_somebody_says_that_it_was_not(self) -> None:
+        assert project(exited(verified()), FACTS).record_saved
+        assert not project(exited(verified()), evolve(FACTS, record_saved=False)).record_saved
+
+    @pytest.mark.parametrize("evidence", [RecordUnreadable(), exited(ReportMissing())])
+    def test_a_reason_without_a_report_beneath_it_tells_no_check(self, evidence: Evidence) -> None:
+        assert CheckedHow.UNCHECKED is answer_of(Reason.SAVE_NOT_CONFIRMED, evidence).checked_how
+
     @given(EXECUTED, facts())
     def test_a_check_is_told_only_where_the_reason_rests_on_one(self, evidence: Evidence, beside: CallFacts) -> None:
         result = project(evidence, beside)
@@ -444,8 +464,9 @@ class TestAFalseResult:
 
         assert Success(self.SAVED) == from_wire(wire, RunResult)
 
-    def test_a_sealed_proof_is_one_that_a_real_engine_can_give(self) -> None:
-        assert Proof.SEALED is evolve(self.SAVED, proof=Proof.SEALED).proof
+    @pytest.mark.parametrize("engine", [EngineName.BROWSER, EngineName.FLOW])
+    def test_a_sealed_proof_is_one_that_a_real_engine_can_give(self, engine: EngineName) -> None:
+        assert Proof.SEALED is evolve(self.SAVED, engine=engine, proof=Proof.SEALED).proof
 
     def test_an_input_that_is_no_name_of_one(self) -> None:
         with pytest.raises(ValueError, match="not the name of an input"):
