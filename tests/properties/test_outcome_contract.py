@@ -329,6 +329,17 @@ class TestAResult:
     def test_a_saved_record_is_proven_by_what_its_engine_can_give(self, engine: EngineName, proof: Proof) -> None:
         assert proof is project(exited(verified()), evolve(FACTS, engine=engine)).proof
 
+    @given(facts())
+    def test_says_of_the_call_what_it_was_told(self, beside: CallFacts) -> None:
+        result = project(exited(verified()), beside)
+
+        assert asdict(beside, recurse=False) == {each.name: getattr(result, each.name) for each in fields(CallFacts)}
+
+    def test_of_a_simulated_run_says_so_first(self) -> None:
+        result = project(exited(verified()), evolve(FACTS, engine=EngineName.SIMULATED))
+
+        assert result.what_happened.startswith("Simulated sandbox result, no app was opened. The entry was saved")
+
     def test_is_stored_unless_somebody_says_that_it_was_not(self) -> None:
         assert project(exited(verified()), FACTS).record_saved
         assert not project(exited(verified()), evolve(FACTS, record_saved=False)).record_saved
