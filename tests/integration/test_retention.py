@@ -179,6 +179,14 @@ class TestPruning:
         assert run_id(8) == store.recent(1)[0].run_id
         store.close()
 
+    @pytest.mark.parametrize("opens", [opens_sqlite, OneMemory()])
+    def test_a_refusal_of_that_very_second_stays(self, opens: OpensStores, tmp_path: Path) -> None:
+        with closing(opens(tmp_path)) as store:
+            store.record_refusal(refusal(5))
+
+            assert (0, 0) == (store.old_refusals(BETWEEN), store.forget_refusals(BETWEEN))
+            assert (1, 1) == (store.old_refusals(BETWEEN + 1), store.forget_refusals(BETWEEN + 1))
+
     def test_many_refusals_go_in_turns(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("surehand.shell.store.sqlite._FORGOTTEN_AT_ONCE", 2)
         with closing(opens_sqlite(tmp_path)) as store:

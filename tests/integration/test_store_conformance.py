@@ -4,10 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import Phase as HypothesisPhase
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from support.store_threads import UnguardedStore, threads_race
 from support.stores import (
     DONE,
     GOING_ON,
@@ -33,7 +35,19 @@ from support.stores import (
     started,
 )
 from surehand.core.outcome.evidence import Phase
-from surehand.shell.store.base import RunStore, StoreUnavailableError
+from surehand.core.outcome.result import FailedCheck
+from surehand.shell.store.base import (
+    RunStore,
+    StoreCorruptError,
+    StoreError,
+    StoreNewerError,
+    StoreOfOtherKindError,
+    StoreRestoredError,
+    StoreUnavailableError,
+    kept_result,
+    require_whole_history,
+    result_text,
+)
 from surehand.shell.store.memory import MemoryStore
 
 DURABLE = [pytest.param(opens_sqlite, id="sqlite"), pytest.param(opens_claims, id="claims")]
@@ -107,6 +121,10 @@ MISUSES: dict[str, Callable[[RunStore], object]] = {
     "run id used before": lambda store: store.reserve(draft(7, "entry-2")),
     "attempt chosen by the caller": lambda store: store.reserve(draft(8, attempt=1)),
     "refusal without a result": lambda store: store.record_refusal(draft(8)),
+    "draft of a run under way": lambda store: store.reserve(draft(8, phase=Phase.STARTED)),
+    "draft without a run id": lambda store: store.reserve(draft(8, run_id="run_8")),
+    "refusal that made an attempt": lambda store: store.record_refusal(evolve(refusal(8), attempt=1)),
+    "refusal with another one's result": lambda store: store.record_refusal(evolve(refusal(8), run_id=run_id(9))),
     "refusal of a reserved run": lambda store: store.record_refusal(refusal(7)),
     "result of another run": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(8), DONE)),
     "result that is no end": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(7), GOING_ON)),
@@ -128,6 +146,20 @@ class TestMisuse:
             MISUSES[misuse](store)
 
         assert before == store.recent(10)
+        store.close()
+
+    @pytest.mark.parametrize("opens", [*DURABLE, pytest.param(opens_memory, id="memory")])
+    def test_nobody_moves_a_run_that_was_never_reserved(self, opens: OpensStores, tmp_path: Path) -> None:
+        store = opens(tmp_path)
+        never = draft(7)
+        end = result_of(never, DONE)
+
+        assert not store.mark_started(never.run_id, never.owner)
+        assert not store.begin_delivery(never.run_id, never.owner)
+        assert not store.finish(never.run_id, never.owner, end)
+        assert not store.settle_owner_gone(never, end)
+        assert not store.note_late(never.run_id, never.owner, end)
+        assert store.load(never.run_id) is None
         store.close()
 
     @pytest.mark.parametrize("opens", DURABLE)
@@ -152,3 +184,77 @@ class TestMisuse:
         assert store.recent(5, before=name) == ()
         assert not store.begin_delivery(name, "a" * 32)
         store.close()
+
+
+class TestThreads:
+    """Any number of threads of one process get what they would have got one after another."""
+
+    @pytest.mark.parametrize(
+        ("opens", "rounds"), [pytest.param(opens_memory, 100, id="memory"), pytest.param(opens_sqlite, 20, id="sqlite")]
+    )
+    def test_one_of_them_makes_each_move(self, opens: OpensStores, tmp_path: Path, rounds: int) -> None:
+        store = opens(tmp_path)
+        moves = threads_race(store, threads=4, rounds=rounds)
+        store.check_health()
+        store.close()
+
+        once = dict.fromkeys(("reserved", "refused", "finished", "told late", "delivered or settled"), rounds)
+        assert {**once, "read": 4 * rounds, "forgotten": 5 * rounds} == moves
+
+    def test_a_store_without_a_guard_is_caught(self) -> None:
+        def starts_twice_or_breaks() -> bool:
+            try:
+                return threads_race(UnguardedStore(), threads=4, rounds=25)["reserved"] > 25
+            except RuntimeError:  # one thread looked through what another was changing
+                return True
+
+        assert any(starts_twice_or_breaks() for _ in range(20))
+
+
+class TestHistory:
+    """The attempts under one request are numbered from 1 without a gap; anything else is damage."""
+
+    @pytest.mark.parametrize("numbers", [(), (1,), (1, 2, 3)])
+    def test_a_whole_one(self, numbers: tuple[int, ...]) -> None:
+        attempts = tuple(draft(number, attempt=number) for number in numbers)
+
+        assert attempts == require_whole_history(attempts)
+
+    @pytest.mark.parametrize("numbers", [(2,), (1, 3), (2, 1), (1, 1), (0, 1)])
+    def test_one_with_a_gap(self, numbers: tuple[int, ...]) -> None:
+        with pytest.raises(StoreCorruptError):
+            require_whole_history(tuple(draft(place, attempt=number) for place, number in enumerate(numbers)))
+
+
+class TestKeptResults:
+    """A result is kept in one form, and what is read back is this run's end or nothing."""
+
+    def test_the_form(self) -> None:
+        text = result_text(result_of(draft(1), DONE))
+
+        assert text.startswith('{"contract":"surehand.run-result/v1","run_id":"' + run_id(1) + '","outcome":"done",')
+        assert result_of(draft(1), DONE) == kept_result(text, run_id(1))
+
+    def test_anything_else_is_none(self) -> None:
+        goes_on = result_text(result_of(draft(1), GOING_ON))
+        other = result_text(result_of(draft(2), DONE))
+
+        assert [None] * 6 == [kept_result(text, run_id(1)) for text in ("", "{", "null", "[" * 100_000, goes_on, other)]
+
+
+class TestErrors:
+    """Each error of a store names what is not in order, in a closed code."""
+
+    @pytest.mark.parametrize(
+        ("error", "check"),
+        [
+            (StoreError, FailedCheck.STORE_UNAVAILABLE),
+            (StoreUnavailableError, FailedCheck.STORE_UNAVAILABLE),
+            (StoreCorruptError, FailedCheck.STORE_CORRUPT),
+            (StoreOfOtherKindError, FailedCheck.STORE_OF_OTHER_KIND),
+            (StoreNewerError, FailedCheck.STORE_NEWER),
+            (StoreRestoredError, FailedCheck.STORE_RESTORED),
+        ],
+    )
+    def test_names_its_check(self, error: type[StoreError], check: FailedCheck) -> None:
+        assert check is error("text").check

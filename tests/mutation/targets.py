@@ -20,14 +20,19 @@ _OTHERS: Final = (
     "-k",
     (
         "not claims and not fills_up and not command_line and not Command and not shown_to_a_person and not wakes_up "
-        "and not flipped and not damaged_file and not forked and not OnePassage and not wrong_store and not Migrations"
+        "and not flipped and not damaged_file and not forked and not OnePassage and not wrong_store "
+        "and not without_a_guard and not Migrations"
     ),
 )
 _SQLITE: Final = (
     *_OTHERS,
     "tests/integration/test_store_sqlite.py",
     "tests/integration/test_store_hiccups.py",
+    "tests/integration/test_store_conformance.py::TestErrors",
     "tests/integration/test_store_conformance.py::TestMisuse",
+    "tests/integration/test_store_conformance.py::TestThreads",
+    "tests/integration/test_store_conformance.py::TestHistory",
+    "tests/integration/test_store_conformance.py::TestKeptResults",
     "tests/integration/test_store_restored.py",
     "tests/integration/test_retention.py",
     "tests/integration/test_store_conformance.py::TestSameAnswers",
@@ -55,7 +60,7 @@ TARGETS: Final = (
     Target("surehand.core.request.keys", _REQUEST),
     Target("surehand.core.request.record", _REQUEST),
     Target("surehand.core.request.answers", _REQUEST),
-    Target("surehand.shell.store.base", _STORE),
+    Target("surehand.shell.store.base", _SQLITE),
     Target("surehand.shell.store.memory", _STORE),
     Target(
         "surehand.shell.store.sqlite",
