@@ -128,6 +128,10 @@ MISUSES: dict[str, Callable[[RunStore], object]] = {
     "refusal of a reserved run": lambda store: store.record_refusal(refusal(7)),
     "result of another run": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(8), DONE)),
     "result that is no end": lambda store: store.finish(run_id(7), "a" * 32, result_of(draft(7), GOING_ON)),
+    "result of another run by a stranger": lambda store: store.finish(run_id(7), "f" * 32, result_of(draft(8), DONE)),
+    "settled as another run where it never stood": lambda store: store.settle_owner_gone(
+        draft(7, phase=Phase.DELIVERING), result_of(draft(8), DONE)
+    ),
     "settled as another run": lambda store: store.settle_owner_gone(draft(7), result_of(draft(8), DONE)),
 }
 
@@ -160,6 +164,21 @@ class TestMisuse:
         assert not store.settle_owner_gone(never, end)
         assert not store.note_late(never.run_id, never.owner, end)
         assert store.load(never.run_id) is None
+        store.close()
+
+    @pytest.mark.parametrize("opens", [*DURABLE, pytest.param(opens_memory, id="memory")])
+    def test_a_run_is_settled_only_as_its_owner_left_it(self, opens: OpensStores, tmp_path: Path) -> None:
+        store = opens(tmp_path)
+        record = started(store.reserve(draft(7)))
+        end = result_of(record, DONE)
+
+        assert not store.settle_owner_gone(evolve(record, owner="f" * 32), end)
+        assert not store.settle_owner_gone(evolve(record, phase=Phase.STARTED), end)
+        assert store.settle_owner_gone(record, end)
+        ended = store.load(record.run_id)
+        assert ended is not None
+        assert not store.settle_owner_gone(ended, end)
+        assert ended == store.load(record.run_id)
         store.close()
 
     @pytest.mark.parametrize("opens", DURABLE)
@@ -199,7 +218,7 @@ class TestThreads:
         store.close()
 
         once = dict.fromkeys(("reserved", "refused", "finished", "told late", "delivered or settled"), rounds)
-        assert {**once, "read": 4 * rounds, "forgotten": 5 * rounds} == moves
+        assert {**once, "read": 4 * rounds, "forgotten": 21 * rounds} == moves
 
     def test_a_store_without_a_guard_is_caught(self) -> None:
         def starts_twice_or_breaks() -> bool:

@@ -216,6 +216,36 @@ class TestRecognition:
 
             assert isinstance(asked(tmp_path, "saved", 9, opens), Replay)
 
+    def test_a_request_is_noted_once_and_before_it_is_reserved(self, tmp_path: Path) -> None:
+        with closing(opens_sqlite(tmp_path)) as store:
+            first = started(store.reserve(draft(1)))
+            noted = (tmp_path / "ledger.keys").read_bytes()
+            assert store.finish(first.run_id, first.owner, result_of(first, BROKEN))
+            assert 2 == started(store.reserve(draft(2))).attempt
+
+        assert f"\n{first.request_key}".encode() == noted == (tmp_path / "ledger.keys").read_bytes()
+
+    def test_only_a_flushed_change_is_counted_on_the_seal(self, tmp_path: Path) -> None:
+        with closing(opens_sqlite(tmp_path)) as store:
+            record = started(store.reserve(draft(1)))
+            store.reserve(draft(2, "entry-2"))
+            sealed = (tmp_path / "ledger.seal").read_bytes()
+
+            assert store.mark_started(record.run_id, record.owner)
+            assert sealed == (tmp_path / "ledger.seal").read_bytes()
+            assert store.begin_delivery(record.run_id, record.owner)
+            assert sealed != (tmp_path / "ledger.seal").read_bytes()
+
+    def test_a_store_that_is_taken_over_keeps_seal_and_notes_until_its_epoch_begins(self, tmp_path: Path) -> None:
+        filled(tmp_path, opens_sqlite)
+        kept = [(tmp_path / name).read_bytes() for name in ("ledger.seal", "ledger.keys")]
+        with closing(SqliteStore.open(tmp_path, restored=True)) as store:
+            started(store.reserve(draft(9, "entry-9")))
+
+            assert kept == [(tmp_path / name).read_bytes() for name in ("ledger.seal", "ledger.keys")]
+            store.begin_epoch()
+            assert kept[0] != (tmp_path / "ledger.seal").read_bytes()
+
 
 class TestFirstVersions:
     """A store from before there were seals is sealed at the first opening."""

@@ -5,7 +5,9 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from support.stores import BROKEN, DONE, TIMED_OUT, draft, key, refusal, result_
 from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Decision, Replay, Start
 from surehand.core.request.record import RunRecord
+from surehand.shell.locks import Gate
 from surehand.shell.store import sqlite, sqlite_schema
 from surehand.shell.store.base import (
     StoreCorruptError,
@@ -181,6 +184,61 @@ class TestErrorOfCommit:
         told = run_python(FILLS_UP, tmp_path)
 
         assert ("20 disks\n", "") == (told.stdout, told.stderr)
+
+    def test_a_doubt_that_is_settled_costs_nothing_more(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.shell.store.sqlite._BUSY_SECONDS", 0.01)
+        store = SqliteStore.open(tmp_path)
+        self.failing(monkeypatch, 1, after=False)
+        record = started(store.reserve(draft(1)))
+        with closing(sqlite3.connect(tmp_path / LEDGER, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT count(*) FROM runs").fetchone()
+
+            assert store.mark_started(record.run_id, record.owner)
+            assert store.begin_delivery(record.run_id, record.owner)
+        store.close()
+
+
+class TestTurns:
+    """One change at a time: a process waits for another and a thread for another, each within a limit."""
+
+    def test_of_processes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.shell.store.sqlite.Gate", partial(Gate, limit=0.05))
+        with closing(SqliteStore.open(tmp_path)) as store:
+            record = started(store.reserve(draft(1)))
+            with Gate(tmp_path / "ledger.lock").turn(), pytest.raises(StoreUnavailableError):
+                store.begin_delivery(record.run_id, record.owner)
+
+            assert record == store.load(record.run_id)
+            assert store.begin_delivery(record.run_id, record.owner)
+
+    def test_of_threads(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        commit = sqlite._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        committing, go_on = threading.Event(), threading.Event()
+
+        def waits(link: sqlite3.Connection) -> None:
+            committing.set()
+            go_on.wait(20)
+            commit(link)
+
+        with closing(SqliteStore.open(tmp_path)) as store, ThreadPoolExecutor(1) as pool:
+            record = started(store.reserve(draft(1)))
+            monkeypatch.setattr(SEAM, waits)
+            monkeypatch.setattr("surehand.shell.store.sqlite._BUSY_SECONDS", 0.05)
+            delivered = pool.submit(store.begin_delivery, record.run_id, record.owner)
+            assert committing.wait(20)
+            with pytest.raises(StoreUnavailableError):
+                store.reserve(draft(2, "entry-2"))
+            go_on.set()
+
+            assert delivered.result(timeout=20)
+
+    def test_of_a_reader_never_come(self, tmp_path: Path) -> None:
+        filled(tmp_path)
+        with closing(SqliteStore.open(tmp_path, read_only=True)) as store, pytest.raises(StoreUnavailableError):
+            store.reserve(draft(99, "entry-99"))
+        with closing(SqliteStore.open(tmp_path)) as store:
+            assert () == store.attempts(key("entry-99"))
 
 
 class TestInterruptions:

@@ -95,10 +95,16 @@ def mutants(
         enums: The enums whose members may be exchanged.
         only: Qualified names of the functions to change; everything when it is empty.
         texts: Whether strings are changed too.
+
+    Raises:
+        ValueError: One of the functions is not there.
     """
     tree = ast.parse(source)
+    places = tuple(_places(tree, "module", in_raise=False))
+    if set(only) - {place.where for place in places}:
+        raise ValueError("a function that is to be changed is not there")
     seen: dict[str, int] = {}
-    for place in tuple(_places(tree, "module", in_raise=False)):
+    for place in places:
         if only and place.where not in only:
             continue
         for change, node in _changes(place, enums, texts=texts):
@@ -118,7 +124,7 @@ def _places(parent: ast.AST, where: str, *, in_raise: bool) -> Iterator[_Place]:
         for index, child in enumerate(children):
             if not isinstance(child, ast.AST) or _is_left_alone(parent, field, child):
                 continue
-            below = _below(where, child)
+            below = _below(parent, where, child)
             yield _Place(below, child, _putter(parent, field, index if isinstance(value, list) else None), inside)
             yield from _places(child, below, in_raise=inside)
 
@@ -133,12 +139,13 @@ def _putter(parent: ast.AST, field: str, index: int | None) -> Callable[[ast.AST
     return put
 
 
-def _below(where: str, child: ast.AST) -> str:
+def _below(parent: ast.AST, where: str, child: ast.AST) -> str:
     """The qualified name of what stands below; nested functions belong to the function that holds them."""
-    if where == "module" and isinstance(child, ast.Assign | ast.AnnAssign):
+    if isinstance(child, ast.ClassDef | ast.FunctionDef):
+        named = {ast.Module: child.name, ast.ClassDef: f"{where}.{child.name}"}
+        return named.get(type(parent), where)
+    if isinstance(parent, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
         return ast.unparse(child.target if isinstance(child, ast.AnnAssign) else child.targets[0])
-    if isinstance(child, ast.ClassDef | ast.FunctionDef) and (where == "module" or where[:1].isupper()):
-        return child.name if where == "module" else f"{where}.{child.name}" if "." not in where else where
     return where
 
 

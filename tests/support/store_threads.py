@@ -74,12 +74,19 @@ def _refused(store: RunStore, number: int, _: int) -> int:
 
 def _read(store: RunStore, number: int, racer: int) -> int:
     """Add to the store and read all of it; a reader that another thread disturbs raises an error."""
-    store.record_refusal(refusal(number + 70 + racer))
-    return len(tuple(store.unfinished())) > 0 and len(store.recent(1000)) > 0
+    for place in range(5):
+        store.record_refusal(refusal(number + 70 + 5 * racer + place))
+    read = (
+        store.old_refusals(2**40),
+        *store.unfinished(),
+        *store.recent(1000),
+        *store.attempts(_run(number + 50).request_key),
+    )
+    return len(read) > 0
 
 
-def _forgotten(store: RunStore, _: int, __: int) -> int:
-    return store.forget_refusals(2**40)
+def _forgotten(store: RunStore, number: int, _: int) -> int:
+    return store.forget_refusals(2**40) if number % 500 == 400 else 0
 
 
 def _finished(store: RunStore, number: int, racer: int) -> int:

@@ -53,6 +53,7 @@ class MemoryStore:
 
     def finish(self, run_id: str, owner: str, result: RunResult) -> bool:
         """``reserved | started | delivering -> finished`` by the owner."""
+        require_end_of(run_id, result)
         with self._guard:
             record = self._records.get(run_id)
             if record is None or not may_move(record, owner, Phase.FINISHED):
@@ -62,6 +63,7 @@ class MemoryStore:
 
     def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
         """Finish a run that still stands as in ``record``."""
+        require_end_of(record.run_id, result)
         with self._guard:
             now = self._records.get(record.run_id)
             return now is not None and now.phase is record.phase and self.finish(record.run_id, record.owner, result)
