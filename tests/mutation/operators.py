@@ -142,7 +142,7 @@ def _putter(parent: ast.AST, field: str, index: int | None) -> Callable[[ast.AST
 def _below(parent: ast.AST, where: str, child: ast.AST) -> str:
     """The qualified name of what stands below; nested functions belong to the function that holds them."""
     if isinstance(child, ast.ClassDef | ast.FunctionDef):
-        named = {ast.Module: child.name, ast.ClassDef: f"{where}.{child.name}"}
+        named: dict[type[ast.AST], str] = {ast.Module: child.name, ast.ClassDef: f"{where}.{child.name}"}
         return named.get(type(parent), where)
     if isinstance(parent, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
         return ast.unparse(child.target if isinstance(child, ast.AnnAssign) else child.targets[0])
