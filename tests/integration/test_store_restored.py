@@ -229,6 +229,7 @@ class TestRecognition:
         with closing(opens_sqlite(tmp_path)) as store:
             record = started(store.reserve(draft(1)))
             store.reserve(draft(2, "entry-2"))
+            store.reserve(draft(3, "entry-3"))
             sealed = (tmp_path / "ledger.seal").read_bytes()
 
             assert store.mark_started(record.run_id, record.owner)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -197,6 +198,51 @@ class TestErrorOfCommit:
             assert store.mark_started(record.run_id, record.owner)
             assert store.begin_delivery(record.run_id, record.owner)
         store.close()
+
+    def test_a_rollback_that_fails_is_a_doubt(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Stuck(sqlite3.Connection):
+            def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:  # noqa: ANN401 - values of many types
+                if sql == "ROLLBACK":
+                    raise sqlite3.OperationalError("disk I/O error")
+                return super().execute(sql, *values)
+
+        def interrupted(_: sqlite3.Connection) -> None:
+            raise KeyboardInterrupt
+
+        SqliteStore.open(tmp_path).close()
+        with monkeypatch.context() as patched:
+            patched.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Stuck))
+            patched.setattr(SEAM, interrupted)
+            store = SqliteStore.open(tmp_path)
+            with pytest.raises(KeyboardInterrupt):
+                store.reserve(draft(1))
+
+        assert isinstance(store.reserve(draft(1)), Start)
+        store.close()
+
+
+class TestConnections:
+    """A store that is closed holds no connection, and the one that flushes is closed after the one that does not."""
+
+    def test_are_closed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        closed: list[str] = []
+
+        class Told(sqlite3.Connection):
+            def close(self) -> None:
+                (synchronous,) = self.execute("PRAGMA synchronous").fetchone()
+                closed.append({1: "relaxed", 2: "flushed"}[synchronous])
+                super().close()
+
+        store = SqliteStore.open(tmp_path)
+        store.close()
+        monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Told))
+        store = SqliteStore.open(tmp_path)
+        record = started(store.reserve(draft(1)))
+        assert store.mark_started(record.run_id, record.owner)
+        closed.clear()
+        store.close()
+
+        assert ["flushed", "relaxed", "flushed"] == closed
 
 
 class TestTurns:
