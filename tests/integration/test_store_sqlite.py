@@ -20,7 +20,7 @@ from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Decision, Replay, Start
 from surehand.core.request.record import RunRecord
 from surehand.shell.locks import Gate
-from surehand.shell.store import sqlite, sqlite_schema
+from surehand.shell.store import sqlite, sqlite_rows, sqlite_schema
 from surehand.shell.store.base import (
     StoreCorruptError,
     StoreError,
@@ -279,6 +279,14 @@ class TestTurns:
 
             assert delivered.result(timeout=20)
 
+    def test_are_no_use_once_the_file_is_another(self, tmp_path: Path) -> None:
+        with closing(SqliteStore.open(tmp_path)) as store:
+            record = started(store.reserve(draft(1)))
+            (tmp_path / LEDGER).rename(tmp_path / "moved.db")
+
+            with pytest.raises(StoreUnavailableError):
+                store.mark_started(record.run_id, record.owner)
+
     def test_of_a_reader_never_come(self, tmp_path: Path) -> None:
         filled(tmp_path)
         with closing(SqliteStore.open(tmp_path, read_only=True)) as store, pytest.raises(StoreUnavailableError):
@@ -447,6 +455,29 @@ def _asked(folder: Path, number: int) -> Decision | None:
         return None
     finally:
         store.close()
+
+
+class TestRows:
+    """A row that contradicts itself is damage, also where the file would have let it in."""
+
+    def test_gives_back_the_record_that_it_keeps(self) -> None:
+        reserved, ended = draft(1, attempt=1, journaled=False), refusal(2)
+
+        assert [reserved, ended] == [sqlite_rows.record_of(sqlite_rows.row_of(each)) for each in (reserved, ended)]
+
+    @pytest.mark.parametrize(("phase", "text"), [("done", None), ("finished", None), ("reserved", "{}")])
+    def test_of_a_record_that_cannot_be(self, phase: str, text: str | None) -> None:
+        row = sqlite_rows.row_of(draft(1))
+
+        with pytest.raises(StoreCorruptError):
+            sqlite_rows.record_of((*row[:7], phase, row[8], text))
+
+    def test_of_the_ledger_itself_is_never_missing(self) -> None:
+        with closing(sqlite3.connect(":memory:")) as link:
+            link.execute("CREATE TABLE ledger (name, epoch, changes)")
+
+            with pytest.raises(StoreCorruptError):
+                sqlite_rows.ledger_of(link)
 
 
 class TestMigrations:
