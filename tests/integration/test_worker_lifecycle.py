@@ -174,7 +174,9 @@ class TestDeadWorker:
         first = executor.owner_token
         worker = worker_of(os.getpid())
         os.kill(worker.number, signal.SIGKILL)
+        # Its end is seen here first and by the executor a moment later; a run handed over in between is interrupted.
         assert all_gone((worker,))
+        assert eventually(lambda: executor.owner_token != first)
 
         record = reserved(store, executor.owner_token)
         result = executor.submit(record, note_job(record.run_id, site, "x")).result(60)
