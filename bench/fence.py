@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.client import Fence
 
 _FORM = "application/x-www-form-urlencoded"

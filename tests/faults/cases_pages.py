@@ -14,8 +14,9 @@ from attrs import evolve
 from faults.cases_app import CONTROLS, Answer, ChartApp, Faults, Members, Patient
 from faults.cases_rig import ALEX, NOTE_CANARY, PAGE_CANARY, PRIORITIES, ROBIN, Cell, role
 from surehand.core.outcome.reasons import Reason
-from surehand.core.workflow.bundle import Bundle, ClickStep, FromInput, OpenStep, Target
+from surehand.core.workflow.bundle import Bundle, ClickStep, OpenStep
 from surehand.core.workflow.params import ParameterType
+from surehand.core.workflow.target import FromInput, Target
 
 DONE, NOT_SURE, SCREEN = Reason.SAVED_AND_CHECKED, Reason.SAVE_NOT_CONFIRMED, Reason.UNEXPECTED_SCREEN
 WHO, INVALID, PERSON = Reason.RECORD_NOT_CONFIRMED, Reason.INVALID_INPUT, Reason.PERSON_NEEDED

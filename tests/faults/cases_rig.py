@@ -36,21 +36,19 @@ from surehand.core.workflow.bundle import (
     ChooseStep,
     ClickStep,
     FillStep,
-    FromInput,
     IdentityField,
     OpenStep,
-    PageGate,
     ReadBack,
     ReadField,
     Rule,
     SaveStep,
-    Target,
-    TargetKind,
-    WriteRoute,
     parse_bundle,
 )
 from surehand.core.workflow.card import default_card
 from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import FromInput, PageGate, Target, TargetKind
 from surehand.shell.assembly import open_premises
 from surehand.shell.catalog import Catalog, Crew, CrewSource, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK
@@ -97,7 +95,7 @@ PRIORITIES: Final = ("Routine", "Urgent", "Not urgent")
 
 def role(name: str, kind: str, row: FromInput | None = None) -> Target:
     """A target by role and name."""
-    return Target(TargetKind.ROLE, name, kind, row)
+    return Target(TargetKind.ROLE, name, kind, row=row)
 
 
 ON_LIST: Final = PageGate("/patients", role("Patients", "heading"))
@@ -141,9 +139,7 @@ def plain_bundle(workflow: str, fields: tuple[str, ...]) -> Bundle:
         read_back=ReadBack(
             level=CheckLevel.SYSTEM_OF_RECORD,
             minimum=CheckLevel.SEPARATE_SESSION,
-            path="/records",
-            items="items",
-            key="id",
+            source=JsonRecords("/records", "items", "id"),
             identity=(
                 ReadField("number", FromInput("number"), Rule.IDENTIFIER),
                 ReadField("born", FromInput("born"), Rule.DATE),

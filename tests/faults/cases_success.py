@@ -14,8 +14,9 @@ from attrs import evolve
 from faults.cases_app import Answer, ChartApp, Faults, Members, lost
 from faults.cases_rig import ALEX, NOTE_CANARY, ROBIN, SAVE, Cell
 from surehand.core.outcome.reasons import Reason
-from surehand.core.workflow.bundle import Bundle, WriteRoute
+from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.params import Parameter
+from surehand.core.workflow.route import WriteRoute
 
 DONE, NOT_SURE, SCREEN = Reason.SAVED_AND_CHECKED, Reason.SAVE_NOT_CONFIRMED, Reason.UNEXPECTED_SCREEN
 INVALID, WHO = Reason.INVALID_INPUT, Reason.RECORD_NOT_CONFIRMED

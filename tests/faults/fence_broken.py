@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from surehand.core.workflow import fence as core
-from surehand.core.workflow.bundle import WriteRoute
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence import client, process, proxy, run, save
 from surehand.shell.fence.journal import JournalWriter
 

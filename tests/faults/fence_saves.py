@@ -21,7 +21,7 @@ from support.fence_browser import BrowserBench
 from support.fence_rig import FORM, Rig, rig
 from support.origin_server import ANSWERS, CLOSING, REDIRECTS, Arrival
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
+from surehand.core.workflow.route import WriteRoute
 
 #: Milliseconds in which a save is answered, and how long an answer that never comes is waited for.
 WAIT_MS = 10_000

@@ -14,7 +14,7 @@ from attrs import frozen
 from support.fence_browser import BrowserBench
 from support.fence_rig import FORM, Rig, exchange, open_proxy, rig, trusting, tunnel, within
 from support.origin_server import hang_up, origin_server
-from surehand.core.workflow.bundle import WriteRoute
+from surehand.core.workflow.route import WriteRoute
 
 _FORM = f"Content-Type: {FORM}"
 

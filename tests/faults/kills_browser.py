@@ -18,8 +18,8 @@ from faults.result import Control
 from support.browser import ProcessName, family
 from support.fence_rig import FORM
 from support.origin_server import origin_server
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules, Stage
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.engines.browser.chromium import arguments, find_chromium, may_sandbox
 
 _SEND = """to => {

@@ -25,8 +25,8 @@ from support.browser import ProcessName, family
 from support.fence_rig import FORM, exchange, open_proxy, request
 from support.origin_server import OriginServer, hang_up
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules, Stage
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.client import Fence, FenceRun
 from surehand.shell.fence.journal import read_delivery
 

@@ -15,8 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from faults.fence_broken import instead
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.client import Fence
 
 FORM = "application/x-www-form-urlencoded"

@@ -6,7 +6,6 @@ import pytest
 
 from support.browser import Lab, Site, button, eventually, heading, label, laboratory
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import PageGate, WriteRoute
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     CheckPage,
@@ -20,6 +19,8 @@ from surehand.core.workflow.commands import (
     Save,
     SaveObserved,
 )
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.target import PageGate
 from surehand.shell.engines.browser.page import PageCommand
 
 FORM_TYPE = "application/x-www-form-urlencoded"

@@ -20,7 +20,6 @@ from support.browser import (
     note_site,
 )
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import Constant, PageGate, Target, TargetKind
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     CheckPage,
@@ -37,6 +36,7 @@ from surehand.core.workflow.commands import (
     SaveObserved,
     Texts,
 )
+from surehand.core.workflow.target import Constant, PageGate, Target, TargetKind
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,8 @@ class TestRows:
         site.pages |= {"/one": "<h1>One</h1>", "/two": "<h1>Two</h1>"}
         show(visit, site, ROWS + recycle)
         assert (
-            visit.do(CheckPage(PageGate("/page", Target(TargetKind.ROLE, "Open", "link", Constant("A-1"))))) == Done()
+            visit.do(CheckPage(PageGate("/page", Target(TargetKind.ROLE, "Open", "link", row=Constant("A-1")))))
+            == Done()
         )
 
         assert visit.do(Click(button("Turn"), None)) == Done()

@@ -14,8 +14,8 @@ from support.fence_browser import BrowserBench
 from support.fence_rig import Rig, rig
 from support.origin_server import make_authority, origin_server
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceVerdict
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 
 WAIT_MS = 10_000

@@ -17,9 +17,9 @@ from support.origin_server import OriginServer, TestAuthority, hang_up, origin_s
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import FailedCheck, Mode, RunResult
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
 from surehand.core.workflow.reach import ProxySettings, Reach
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import BrowserEngine

@@ -33,8 +33,8 @@ from support.fence_rig import (
 )
 from support.origin_server import hang_up, make_authority, origin_server
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.client import Fence, FenceUnavailableError
 from surehand.shell.fence.journal import read_delivery
 

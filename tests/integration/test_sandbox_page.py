@@ -8,7 +8,8 @@ from attrs import field, frozen
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from support.sandbox import Oracle
-from surehand.core.workflow.bundle import ChooseStep, ClickStep, Constant, FillStep, Target, TargetKind
+from surehand.core.workflow.bundle import ChooseStep, ClickStep, FillStep
+from surehand.core.workflow.target import Constant, Target, TargetKind
 from surehand.shell.engines.browser.chromium import find_chromium
 from surehand.shell.sandbox.cases import CASES
 from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH
@@ -56,6 +57,8 @@ class Watched:
             case TargetKind.ROLE:
                 role: Any = target.role  # Playwright names the roles in a type of its own
                 return place.get_by_role(role, name=target.name, exact=True)
+            case TargetKind.ATTRIBUTE | TargetKind.CAPTION:
+                raise AssertionError("no workflow on the sandbox names an element so")
 
 
 @pytest.fixture

@@ -12,15 +12,7 @@ from surehand.core.outcome.decide import claims, decide
 from surehand.core.outcome.evidence import CallRefused, Delivery, Evidence
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, CheckedHow, EngineName, Mode, Proof, project
-from surehand.core.workflow.bundle import (
-    ChooseStep,
-    ClickStep,
-    FillStep,
-    OpenStep,
-    PageGate,
-    Target,
-    TargetKind,
-)
+from surehand.core.workflow.bundle import ChooseStep, ClickStep, FillStep, OpenStep
 from surehand.core.workflow.card import default_card
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
@@ -35,6 +27,8 @@ from surehand.core.workflow.commands import (
     Save,
     SaveObserved,
 )
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import PageGate, Target, TargetKind
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.simulated import NO_APP, SimulatedEngine
 from surehand.shell.sandbox.cases import CASES, Case
@@ -314,7 +308,7 @@ class TestTheModelHonorsTheBundle:
         assert claims(evidence).record_changed is RecordChanged.NO
 
     def test_a_record_that_cannot_be_read_stops_the_run_before_the_save(self) -> None:
-        elsewhere = evolve(sandbox_bundle().read_back, path="/api/referrals/r-999/notes")
+        elsewhere = evolve(sandbox_bundle().read_back, source=JsonRecords("/api/referrals/r-999/notes", "notes", "id"))
 
         assert decide(self._run_with(read_back=elsewhere)) is Reason.RECORD_CHECK_NOT_SET_UP
 
@@ -435,7 +429,7 @@ class TestTheBundleFitsTheClinic:
         model = SandboxModel(sandbox_bundle(), CASES["normal"])
 
         (shown,) = model.clinic.notes(CASES["normal"], TARGET)
-        assert read.path == f"/api/referrals/{TARGET.id}/notes"
+        assert read.source == JsonRecords(f"/api/referrals/{TARGET.id}/notes", "notes", "id")
         assert {item.name: item.expected for item in read.identity}.keys() == {
             "record_number",
             "patient",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.app_model import BUNDLE, PARAMETERS, PRIORITIES
 from surehand.core.privacy import looks_like_identifier
 from surehand.core.wire import from_wire, to_wire
-from surehand.core.workflow.bundle import Bundle, Constant, FromInput
+from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.card import (
     DEFAULT_DONE_MEANS,
     DEFAULT_PURPOSE,
@@ -24,6 +24,7 @@ from surehand.core.workflow.card import (
     default_card,
 )
 from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.core.workflow.target import Constant, FromInput
 
 WRITTEN: dict[str, Any] = {
     "schema": "surehand.card/v1",

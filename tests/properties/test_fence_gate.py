@@ -7,7 +7,6 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 from surehand.core.workflow import fence
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import (
     TRANSITIONS,
     Arm,
@@ -29,6 +28,7 @@ from surehand.core.workflow.fence import (
     parse_origin,
     step,
 )
+from surehand.core.workflow.route import WriteRoute
 
 FORM = "application/x-www-form-urlencoded"
 APP = "http://127.0.0.1:8000"

@@ -21,7 +21,7 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.outcome.reasons import NOT_FINAL, Reason
 from surehand.core.workflow import replay
-from surehand.core.workflow.bundle import ClickStep, Constant, FillStep, PageGate, Rule
+from surehand.core.workflow.bundle import ClickStep, FillStep, Rule
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     Canceled,
@@ -46,6 +46,7 @@ from surehand.core.workflow.commands import (
     Texts,
     Wait,
 )
+from surehand.core.workflow.target import Constant, PageGate
 
 _RECORD = st.builds(Record, st.sampled_from(("a", "b", "c")), st.sampled_from((dict(PLAIN_INPUTS), {}, {"note": "x"})))
 OBSERVATIONS: st.SearchStrategy[Observation] = st.one_of(

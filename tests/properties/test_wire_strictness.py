@@ -27,19 +27,10 @@ from surehand.core.outcome.audit import AuditReport
 from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.outcome.result import InputProblem, RunResult
 from surehand.core.wire import FaultCode, WireFault, from_wire, to_wire
-from surehand.core.workflow.bundle import (
-    Bundle,
-    ChooseStep,
-    FillStep,
-    IdentityField,
-    OpenStep,
-    PageGate,
-    ReadBack,
-    SaveStep,
-    Target,
-    WriteRoute,
-)
+from surehand.core.workflow.bundle import Bundle, ChooseStep, FillStep, IdentityField, OpenStep, ReadBack, SaveStep
 from surehand.core.workflow.params import Parameter
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.target import PageGate, Target
 
 CLASSES: tuple[type, ...] = (
     Sample,

@@ -17,21 +17,17 @@ from surehand.core.workflow.bundle import (
     Bundle,
     ChooseStep,
     ClickStep,
-    Constant,
     FillStep,
-    FromInput,
     IdentityField,
     OpenStep,
-    PageGate,
     ReadField,
     Rule,
-    Target,
-    TargetKind,
     bundle_digest,
     entered_on_save_page,
     parse_bundle,
 )
 from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind
 
 WIRE: Any = json.loads(json.dumps(to_wire(BUNDLE)))
 

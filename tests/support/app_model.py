@@ -34,19 +34,13 @@ from surehand.core.workflow.bundle import (
     Bundle,
     ChooseStep,
     ClickStep,
-    Constant,
     FillStep,
-    FromInput,
     IdentityField,
     OpenStep,
-    PageGate,
     ReadBack,
     ReadField,
     Rule,
     SaveStep,
-    Target,
-    TargetKind,
-    WriteRoute,
     entered_on_save_page,
 )
 from surehand.core.workflow.commands import (
@@ -76,6 +70,9 @@ from surehand.core.workflow.commands import (
     Wait,
 )
 from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind
 
 NIGHTLY = os.environ.get("SUREHAND_HYPOTHESIS_PROFILE") == "nightly"
 #: Generated runs of the machine against the model.
@@ -94,7 +91,7 @@ def label(name: str) -> Target:
 
 def button(name: str, row: FromInput | None = None) -> Target:
     """A button with this exact name."""
-    return Target(TargetKind.ROLE, name, "button", row)
+    return Target(TargetKind.ROLE, name, "button", row=row)
 
 
 def shown(name: str) -> Target:
@@ -157,9 +154,7 @@ BUNDLE = Bundle(
     read_back=ReadBack(
         level=CheckLevel.SYSTEM_OF_RECORD,
         minimum=CheckLevel.SEPARATE_SESSION,
-        path="/api/entries",
-        items="entries",
-        key="id",
+        source=JsonRecords("/api/entries", "entries", "id"),
         identity=(
             ReadField("patient", FromInput("patient"), Rule.IDENTIFIER),
             ReadField("birth_date", FromInput("birth_date"), Rule.DATE),

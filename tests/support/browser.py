@@ -18,25 +18,13 @@ from playwright.async_api import BrowserContext, Error, Page
 from surehand.core.outcome.evidence import CheckLevel, Phase
 from surehand.core.request.gate import Start
 from surehand.core.request.record import RunRecord
-from surehand.core.workflow.bundle import (
-    Bundle,
-    Constant,
-    FillStep,
-    FromInput,
-    IdentityField,
-    OpenStep,
-    PageGate,
-    ReadBack,
-    ReadField,
-    Rule,
-    SaveStep,
-    Target,
-    TargetKind,
-    WriteRoute,
-)
+from surehand.core.workflow.bundle import Bundle, FillStep, IdentityField, OpenStep, ReadBack, ReadField, Rule, SaveStep
 from surehand.core.workflow.commands import BoundaryAnswer
 from surehand.core.workflow.fence import FenceRules
 from surehand.core.workflow.params import Parameter, ParameterType
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import Tools, start_tools
 from surehand.shell.engines.browser.page import Limits, PageCommand, PageObservation, RunPage, new_context
@@ -211,9 +199,7 @@ NOTE_BUNDLE = Bundle(
     read_back=ReadBack(
         level=CheckLevel.SYSTEM_OF_RECORD,
         minimum=CheckLevel.SEPARATE_SESSION,
-        path="/api/records",
-        items="items",
-        key="id",
+        source=JsonRecords("/api/records", "items", "id"),
         identity=(ReadField("patient", Constant("Ada Example"), Rule.TEXT),),
         written=(ReadField("note", FromInput("note"), Rule.TEXT),),
         deadline_ms=300,

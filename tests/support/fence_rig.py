@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from attrs import define, frozen
 
 from support.origin_server import OriginServer, hang_up, make_authority, origin_server
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceRules
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.client import Fence, FenceRun
 
 FORM = "application/x-www-form-urlencoded"

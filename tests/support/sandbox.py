@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from attrs import define, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import Bundle, Target, TargetKind
+from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     CheckPage,
@@ -40,6 +40,8 @@ from surehand.core.workflow.commands import (
     Texts,
     Wait,
 )
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import Target, TargetKind
 from surehand.shell.engines.base import AppTarget
 
 #: Seconds for an answer that is expected to come, and for one that is expected not to come.
@@ -303,15 +305,16 @@ class PlainPerformer:
         self._values.clear()
 
     def _records(self) -> Observation:
-        read = self.bundle.read_back
+        source = self.bundle.read_back.source
+        assert isinstance(source, JsonRecords)
         try:
             answer = ask(
-                self.target.record_origin, "GET", read.path, headers=self.target.record_headers, timeout=IMPATIENT
+                self.target.record_origin, "GET", source.path, headers=self.target.record_headers, timeout=IMPATIENT
             )
         except TimeoutError:
             return RecordsUnavailable()
-        listed = json.loads(answer.body)[read.items]
-        return Records(tuple(Record(each[read.key], each) for each in listed))
+        listed = json.loads(answer.body)[source.items]
+        return Records(tuple(Record(each[source.key], each) for each in listed))
 
     def _find(self, target: Target, row: str | None) -> Node | FaultKind:
         places = [self.person.page]
@@ -335,6 +338,8 @@ def _named(place: Node, target: Target) -> list[Node]:
         case TargetKind.LABEL:
             labeled = [label.attributes["for"] for label in place.all("label") if label.name == target.name]
             return [node for node in place.walk() if node.attributes.get("id") in labeled]
+        case TargetKind.ATTRIBUTE | TargetKind.CAPTION:
+            raise AssertionError("no workflow on the sandbox names an element so")
 
 
 @frozen

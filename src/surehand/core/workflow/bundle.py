@@ -21,27 +21,9 @@ from returns.result import Result
 from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.schema import Items, Number, Text
 from surehand.core.workflow.params import Parameter, ParameterType, is_date, is_decimal
-
-Identifier = Annotated[str, Text(pattern="^[a-z][a-z0-9_]{0,39}$")]
-Path = Annotated[str, Text(pattern=r"^/[^\s#]*$", max_length=500)]
-MemberName = Annotated[str, Text(min_length=1, max_length=100)]
-
-
-@frozen
-class Constant:
-    """A text that stands in the bundle because a person confirmed it."""
-
-    text: Annotated[str, Text(max_length=500)]
-
-
-@frozen
-class FromInput:
-    """The value of a declared input."""
-
-    name: Identifier
-
-
-Value = Constant | FromInput
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import MemberName, Source
+from surehand.core.workflow.target import Constant, FromInput, Identifier, PageGate, Path, Target, TargetKind, Value
 
 
 @unique
@@ -60,39 +42,57 @@ class Rule(Enum):
 
 
 @unique
-class TargetKind(Enum):
-    """How a target is found; each with an exact name."""
+class Entry(Enum):
+    """How a text gets into a field: set at once, or key by key after the field was emptied."""
 
-    TEST_ID = "test_id"
-    ROLE = "role"
-    LABEL = "label"
+    REPLACE = "replace"
+    TYPE = "type"
 
 
-@frozen
-class Target:
-    """One element of a page.
+@unique
+class Key(Enum):
+    """A key that is pressed in a field after its text, where the app takes the text only then."""
 
-    ``name`` is the test id, the exact accessible name or the exact label; ``role`` is the ARIA role for ``ROLE``.
-    ``row`` limits the search to the one table row that holds a cell with exactly this text.
+    ENTER = "enter"
+    TAB = "tab"
+    ESCAPE = "escape"
+
+
+@unique
+class DateForm(Enum):
+    """How an app writes a calendar date; inputs are always ISO."""
+
+    ISO = "yyyy-mm-dd"
+    DAY_MONTH_SLASH = "dd/mm/yyyy"
+    MONTH_DAY_SLASH = "mm/dd/yyyy"
+    DAY_MONTH_DOT = "dd.mm.yyyy"
+    DAY_MONTH_DASH = "dd-mm-yyyy"
+
+
+@unique
+class DialogAnswer(Enum):
+    """How the one native dialog that a click opens was answered in the recording."""
+
+    ACCEPT = "accept"
+    DISMISS = "dismiss"
+
+
+@unique
+class ChoiceControl(Enum):
+    """What an option is chosen from.
+
+    select: a native list, which is the target. radio: a group of radio buttons, all of which the target matches.
+    list: a list that opens when the target is clicked.
     """
 
-    kind: TargetKind
-    name: Annotated[str, Text(min_length=1, max_length=200)]
-    role: Annotated[str, Text(pattern="^[a-z]{1,30}$")] | None = None
-    row: Value | None = None
-
-
-@frozen
-class PageGate:
-    """What must hold before a step acts: the path matches (``*`` is one segment), the landmark is there once."""
-
-    path: Path
-    landmark: Target
+    SELECT = "select"
+    RADIO = "radio"
+    LIST = "list"
 
 
 @frozen
 class OpenStep:
-    """Open a path of the app."""
+    """Open a path of the app; ``{name}`` in it is the value of an input, percent-encoded."""
 
     id: Identifier
     path: Path
@@ -100,23 +100,49 @@ class OpenStep:
 
 @frozen
 class FillStep:
-    """Replace the text of a field, leave it, and read it back from the field."""
+    """Enter a text into a field, leave it, and read it back from the field.
+
+    ``form`` is how the app writes a date. ``part_of_record`` is false for what is not saved, such as a search.
+    """
 
     id: Identifier
     page: PageGate
     target: Target
     value: Value
     rule: Rule
+    entry: Entry = Entry.REPLACE
+    then: Key | None = None
+    form: DateForm = DateForm.ISO
+    part_of_record: bool = True
 
 
 @frozen
 class ChooseStep:
-    """Choose the option with exactly this label."""
+    """Choose the option with exactly this label.
+
+    ``search`` says that the label is typed first, as lists ask that fetch their options. ``shown`` is where a list shows
+    what was chosen, when the target itself does not.
+    """
 
     id: Identifier
     page: PageGate
     target: Target
     value: Value
+    control: ChoiceControl = ChoiceControl.SELECT
+    search: bool = False
+    shown: Target | None = None
+    part_of_record: bool = True
+
+
+@frozen
+class CheckStep:
+    """Set a box to checked (``true``) or not (``false``)."""
+
+    id: Identifier
+    page: PageGate
+    target: Target
+    value: Value
+    part_of_record: bool = True
 
 
 @frozen
@@ -126,18 +152,11 @@ class ClickStep:
     id: Identifier
     page: PageGate
     target: Target
+    dialog: DialogAnswer | None = None
 
 
-Step = OpenStep | FillStep | ChooseStep | ClickStep
-
-
-@frozen
-class WriteRoute:
-    """One kind of write request: method, path (``*`` is one segment) and content type without parameters."""
-
-    method: Annotated[str, Text(pattern="^(POST|PUT|PATCH|DELETE)$")]
-    path: Path
-    content_type: Annotated[str, Text(pattern="^[a-z0-9.+-]+/[a-z0-9.+-]+$")]
+EnteringStep = FillStep | ChooseStep | CheckStep
+Step = OpenStep | FillStep | ChooseStep | CheckStep | ClickStep
 
 
 @frozen
@@ -148,6 +167,7 @@ class SaveStep:
     page: PageGate
     target: Target
     route: WriteRoute
+    dialog: DialogAnswer | None = None
 
 
 @frozen
@@ -162,32 +182,46 @@ class IdentityField:
 
 @frozen
 class ReadField:
-    """One field of a record as the read-back channel names it, with what it must hold."""
+    """One field of a record as the read-back channel names it, with what it must hold.
+
+    ``form`` is how the channel writes a date.
+    """
 
     name: MemberName
     expected: Value
     rule: Rule
+    form: DateForm = DateForm.ISO
+
+
+@unique
+class Effect(Enum):
+    """What the save does to the records: makes one, or changes the one that the identity names."""
+
+    CREATE = "create"
+    UPDATE = "update"
 
 
 @frozen
 class ReadBack:
     """How the record is read from another channel.
 
-    ``path`` answers a GET with a JSON object whose ``items`` member lists records; ``key`` names the member that
-    identifies a record. ``identity`` says which records belong to the intended one, ``written`` what the run writes;
-    each is compared in full.
+    ``identity`` says which records belong to the intended one, ``written`` what the run writes; each is compared in
+    full. ``may_change`` names members that may differ between the two reads without meaning anything (a version, a time
+    of change).
     """
 
     level: CheckLevel
     minimum: CheckLevel
-    path: Path
-    items: MemberName
-    key: MemberName
+    source: Source
     identity: Annotated[tuple[ReadField, ...], Items(max_items=20)]
     written: Annotated[tuple[ReadField, ...], Items(max_items=100)]
     deadline_ms: Annotated[int, Number(minimum=0, maximum=600_000)]
     interval_ms: Annotated[int, Number(minimum=10, maximum=60_000)]
+    effect: Effect = Effect.CREATE
+    may_change: Annotated[tuple[MemberName, ...], Items(max_items=20)] = field(default=())
 
+
+OriginText = Annotated[str, Text(pattern=r"^https?://[^\s/?#@]+$", max_length=260)]
 
 if TYPE_CHECKING:
     from surehand.core.wire import WireFault
@@ -212,8 +246,12 @@ _LEAST_IDENTITY: Final = 2
 class Bundle:
     """A compiled workflow.
 
-    ``guards`` names members of the read-back's records that the save could put back to what they were when the page was
-    loaded: they are read before anything is opened, and again directly before the save.
+    ``origins`` are the app's own, the first with its pages; empty where the server says where the app is. Before the
+    save, ``harmless_writes`` pass and ``blocked_writes`` are held back without stopping the run; ``sockets`` are paths
+    of WebSockets that may be opened; a person confirmed each. ``guards`` names members of the read-back's records that
+    the save could put back to what they were when the page was loaded: they are read before anything is opened, and
+    again directly before the save. ``business_key`` names members that, all equal in a record that is there already,
+    say that the work was done before.
 
     Raises:
         ValueError: A rule of the bundle is broken; the message names the rule and no value.
@@ -227,8 +265,12 @@ class Bundle:
     identity: Annotated[tuple[IdentityField, ...], Items(max_items=20)]
     save: SaveStep
     read_back: ReadBack
+    origins: Annotated[tuple[OriginText, ...], Items(max_items=5)] = field(default=())
     harmless_writes: Annotated[tuple[WriteRoute, ...], Items(max_items=20)] = field(default=())
+    blocked_writes: Annotated[tuple[WriteRoute, ...], Items(max_items=20)] = field(default=())
+    sockets: Annotated[tuple[Path, ...], Items(max_items=5)] = field(default=())
     guards: Annotated[tuple[MemberName, ...], Items(max_items=20)] = field(default=())
+    business_key: Annotated[tuple[MemberName, ...], Items(max_items=5)] = field(default=())
 
     def __attrs_post_init__(self) -> None:
         """Refuse a bundle that could enter less than its inputs, save unproven, or save twice."""
@@ -259,14 +301,14 @@ def bundle_digest(bundle: Bundle) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def entered_on_save_page(bundle: Bundle) -> tuple[FillStep | ChooseStep, ...]:
+def entered_on_save_page(bundle: Bundle) -> tuple[EnteringStep, ...]:
     """The steps that enter something on the page that saves; of several into one field, the last.
 
     Two templates that one path can match count as one page: in doubt a value was written, and has to be read back.
     """
-    last: dict[Target, FillStep | ChooseStep] = {}
+    last: dict[Target, EnteringStep] = {}
     for step in bundle.steps:
-        if isinstance(step, FillStep | ChooseStep) and _meet(step.page.path, bundle.save.page.path):
+        if isinstance(step, EnteringStep) and _meet(step.page.path, bundle.save.page.path):
             last.pop(step.target, None)
             last[step.target] = step
     return tuple(last.values())
@@ -339,7 +381,7 @@ def _rows(bundle: Bundle) -> list[Value]:
 
 
 def _entered(bundle: Bundle) -> list[Value]:
-    return [step.value for step in bundle.steps if isinstance(step, FillStep | ChooseStep)]
+    return [step.value for step in bundle.steps if isinstance(step, EnteringStep)]
 
 
 def _names(values: list[Value]) -> set[str]:
@@ -348,14 +390,14 @@ def _names(values: list[Value]) -> set[str]:
 
 def _naming(bundle: Bundle) -> list[Value]:
     """The values that must not be empty: rows, options, and everything that says which record is meant."""
-    chosen = [step.value for step in bundle.steps if isinstance(step, ChooseStep)]
+    chosen = [step.value for step in bundle.steps if isinstance(step, ChooseStep | CheckStep)]
     shown = [item.expected for item in bundle.identity]
     return [*_rows(bundle), *chosen, *shown, *(item.expected for item in bundle.read_back.identity)]
 
 
 def _compared(bundle: Bundle) -> list[tuple[Value, Rule]]:
     filled = [(step.value, step.rule) for step in bundle.steps if isinstance(step, FillStep)]
-    chosen = [(step.value, Rule.CHOICE) for step in bundle.steps if isinstance(step, ChooseStep)]
+    chosen = [(step.value, Rule.CHOICE) for step in bundle.steps if isinstance(step, ChooseStep | CheckStep)]
     shown = [(item.expected, item.rule) for item in bundle.identity]
     read = [(item.expected, item.rule) for item in (*bundle.read_back.identity, *bundle.read_back.written)]
     return [*filled, *chosen, *shown, *read]

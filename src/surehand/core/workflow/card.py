@@ -18,8 +18,9 @@ from returns.result import Failure
 
 from surehand.core.privacy import looks_like_identifier
 from surehand.core.schema import Items, Number, Text
-from surehand.core.workflow.bundle import Bundle, Identifier
+from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.params import Parameter, ParameterType, text_problem
+from surehand.core.workflow.target import Identifier
 
 #: Characters of descriptions, choices, patterns and examples on one card, all inputs together.
 DETAIL_BUDGET: Final = 8_000

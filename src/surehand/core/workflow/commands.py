@@ -14,12 +14,17 @@ from enum import Enum, unique
 from attrs import field, frozen
 
 from surehand.core.outcome.evidence import Delivery, Pause, Report
-from surehand.core.workflow.bundle import PageGate, Target, WriteRoute
+from surehand.core.workflow.bundle import ChoiceControl, DialogAnswer, Entry, Key
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.target import PageGate, Target
 
 
 @frozen
 class Open:
-    """Open a path of the app and wait until the page has loaded. Answer: ``Done`` or ``Fault``."""
+    """Open a path of the app and wait until the page has loaded. Answer: ``Done`` or ``Fault``.
+
+    The values of inputs stand in the path, percent-encoded.
+    """
 
     path: str
 
@@ -28,7 +33,7 @@ class Open:
 class CheckPage:
     """Wait, within the engine's limit, until the gate holds. Answer: ``Done`` or ``Fault``.
 
-    The row of the landmark, if it has one, is a ``Constant`` here.
+    The row of the landmark, if it has one, is a ``Constant`` here, and the values of inputs stand in the path.
     """
 
     gate: PageGate
@@ -48,7 +53,9 @@ class Fill:
 
     target: Target
     row: str | None
-    text: str
+    text: str = field(repr=False)
+    entry: Entry = Entry.REPLACE
+    then: Key | None = None
 
 
 @frozen
@@ -57,23 +64,43 @@ class Choose:
 
     target: Target
     row: str | None
-    label: str
+    label: str = field(repr=False)
+    control: ChoiceControl = ChoiceControl.SELECT
+    search: bool = False
+
+
+@frozen
+class Check:
+    """Set the box to checked or not. Answer: ``Done`` or ``Fault``."""
+
+    target: Target
+    row: str | None
+    checked: bool = field(repr=False)
 
 
 @frozen
 class ReadValue:
-    """Read what the field holds (for a choice: the label of the chosen option). Answer: one text, or ``Fault``."""
+    """Read what the field holds. Answer: one text, or ``Fault``.
+
+    For a choice: the label of the chosen option, empty when none is. For a box: ``true`` or ``false``.
+    """
 
     target: Target
     row: str | None
+    control: ChoiceControl | None = None
 
 
 @frozen
 class Click:
-    """Click the target, with the fence closed. Answer: ``Done`` or ``Fault``."""
+    """Click the target, with the fence closed. Answer: ``Done`` or ``Fault``.
+
+    ``dialog`` is how the one native dialog that the click opens is answered; without it any dialog is a fault, and with
+    it none is one too.
+    """
 
     target: Target
     row: str | None
+    dialog: DialogAnswer | None = None
 
 
 @frozen
@@ -92,6 +119,7 @@ class Save:
     target: Target
     row: str | None
     route: WriteRoute
+    dialog: DialogAnswer | None = None
 
 
 @frozen
@@ -109,7 +137,7 @@ class Finish:
     pause: Pause
 
 
-Command = Open | CheckPage | ReadTexts | Fill | Choose | ReadValue | Click | ReadRecords | Save | Wait | Finish
+Command = Open | CheckPage | ReadTexts | Fill | Choose | Check | ReadValue | Click | ReadRecords | Save | Wait | Finish
 
 
 @frozen

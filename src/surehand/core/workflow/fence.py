@@ -18,7 +18,7 @@ from typing import assert_never, cast
 from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
+from surehand.core.workflow.route import WriteRoute
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}

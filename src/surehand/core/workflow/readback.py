@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from surehand.core.workflow.bundle import Bundle, Constant, ReadField, Value
+from surehand.core.workflow.bundle import Bundle, ReadField
 from surehand.core.workflow.commands import Records
 from surehand.core.workflow.compare import same
+from surehand.core.workflow.target import Constant, Value
 
 
 @frozen

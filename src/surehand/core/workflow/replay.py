@@ -34,20 +34,20 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.workflow.bundle import (
     Bundle,
+    CheckStep,
     ChooseStep,
     ClickStep,
-    Constant,
+    EnteringStep,
     FillStep,
     OpenStep,
-    PageGate,
     Rule,
     Step,
-    Target,
     entered_on_save_page,
 )
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     Canceled,
+    Check,
     CheckPage,
     Choose,
     Click,
@@ -82,13 +82,14 @@ from surehand.core.workflow.readback import (
     judge,
     keys_are_unique,
 )
+from surehand.core.workflow.target import Constant, PageGate, Target
 
 
 @frozen
 class Act:
     """Perform the command; anything but ``Done`` stops."""
 
-    command: Open | CheckPage | Fill | Choose | Click
+    command: Open | CheckPage | Fill | Choose | Check | Click
 
 
 @frozen
@@ -257,6 +258,9 @@ def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, .
         case ChooseStep():
             choose = Choose(item.target, _row(item.target, inputs), intended_text(item.value, inputs))
             return _gate(item.page, inputs), Act(choose), _echo(item, inputs)
+        case CheckStep():
+            check = Check(item.target, _row(item.target, inputs), intended_text(item.value, inputs) == "true")
+            return _gate(item.page, inputs), Act(check), _echo(item, inputs)
         case _:  # pragma: no cover
             assert_never(item)
 
@@ -269,7 +273,7 @@ def _gate(page: PageGate, inputs: Mapping[str, str]) -> Act:
     return Act(CheckPage(evolve(page, landmark=landmark)))
 
 
-def _echo(item: FillStep | ChooseStep, inputs: Mapping[str, str]) -> Echo:
+def _echo(item: EnteringStep, inputs: Mapping[str, str]) -> Echo:
     rule = item.rule if isinstance(item, FillStep) else Rule.CHOICE
     return Echo(ReadValue(item.target, _row(item.target, inputs)), rule, intended_text(item.value, inputs))
 
@@ -359,7 +363,7 @@ def _selects_record(instruction: Instruction) -> bool:
             return True
         case Act(command=CheckPage(gate=gate)):
             return gate.landmark.row is not None
-        case Act(command=Fill(row=row) | Choose(row=row)) | Echo(command=ReadValue(row=row)):
+        case Act(command=Fill(row=row) | Choose(row=row) | Check(row=row)) | Echo(command=ReadValue(row=row)):
             return row is not None
         case _:
             return False

@@ -24,6 +24,7 @@ from surehand.core.outcome.result import EngineName
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     Canceled,
+    Check,
     CheckPage,
     Choose,
     Click,
@@ -100,7 +101,9 @@ class _Performer:
                 return Done()
             case Save():
                 return self.model.save(command, self._cross)
-            case Open() | CheckPage() | ReadTexts() | Fill() | Choose() | ReadValue() | Click() | ReadRecords():
+            case (
+                Open() | CheckPage() | ReadTexts() | Fill() | Choose() | Check() | ReadValue() | Click() | ReadRecords()
+            ):
                 return self.model.perform(command)
             case Finish():
                 raise AssertionError("nothing follows the end of a run")

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
 from surehand.core.workflow.reach import ProxySettings
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.control import (
     LINE_LIMIT,
     Accepted,

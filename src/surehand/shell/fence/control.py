@@ -13,9 +13,9 @@ from attrs import frozen
 from cattrs.preconf.json import make_converter
 from cattrs.strategies import configure_tagged_union
 
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
 from surehand.core.workflow.reach import ProxySettings
+from surehand.core.workflow.route import WriteRoute
 
 
 @frozen

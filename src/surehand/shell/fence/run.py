@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 
 from attrs import field, frozen
 
-from surehand.core.workflow.bundle import WriteRoute
 from surehand.core.workflow.fence import (
     Arm,
     Arrived,
@@ -31,6 +30,7 @@ from surehand.core.workflow.fence import (
     step,
     verdict,
 )
+from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.dial import Dialer
 from surehand.shell.fence.journal import JournalWriter
 from surehand.shell.fence.save import SaveContext, perform_save

@@ -16,9 +16,10 @@ from typing import Final, assert_never
 from attrs import define, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import Bundle, PageGate, Target, TargetKind, WriteRoute
+from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
+    Check,
     CheckPage,
     Choose,
     Click,
@@ -39,6 +40,9 @@ from surehand.core.workflow.commands import (
     Texts,
 )
 from surehand.core.workflow.fence import FenceRules, RequestHead, RequestKind, classify
+from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import JsonRecords
+from surehand.core.workflow.target import PageGate, Target, TargetKind
 from surehand.shell.sandbox.cases import CASES, Case
 from surehand.shell.sandbox.clinic import URGENCIES, Clinic, Referral, SaveAnswer, Visit
 
@@ -109,7 +113,7 @@ class SandboxModel:
         self._rules = FenceRules((ORIGIN,), self.bundle.harmless_writes)
 
     def perform(  # noqa: C901, PLR0911 - one line for each member of a closed union
-        self, command: Open | CheckPage | ReadTexts | Fill | Choose | ReadValue | Click | ReadRecords
+        self, command: Open | CheckPage | ReadTexts | Fill | Choose | Check | ReadValue | Click | ReadRecords
     ) -> Observation:
         """Perform a command that saves nothing."""
         match command:
@@ -123,6 +127,8 @@ class SandboxModel:
                 return self._on(target, row, lambda found: self._fill(found, text))
             case Choose(target=target, row=row, label=label):
                 return self._on(target, row, lambda found: self._choose(found, label))
+            case Check(target=target, row=row):
+                return self._on(target, row, lambda _: _NO_BOX)
             case ReadValue(target=target, row=row):
                 return self._on(target, row, lambda found: Texts((self._values.get(_label(found), ""),)))
             case Click(target=target, row=row):
@@ -203,13 +209,15 @@ class SandboxModel:
                 assert_never(found.act)
 
     def _records(self) -> Observation:
-        read = self.bundle.read_back
-        named = _NOTES_PATH.fullmatch(read.path)
+        source = self.bundle.read_back.source
+        if not isinstance(source, JsonRecords) or source.items != "notes":
+            return RecordsUnavailable()
+        named = _NOTES_PATH.fullmatch(source.path)
         row = self.clinic.referral(self.scenario, named[1]) if named else None
-        if row is None or read.items != "notes" or self.clinic.is_silent(self.scenario, row):
+        if row is None or self.clinic.is_silent(self.scenario, row):
             return RecordsUnavailable()
         notes = [note.as_json() for note in self.clinic.notes(self.scenario, row)]
-        return Records(tuple(Record(note[read.key], note) for note in notes))
+        return Records(tuple(Record(note[source.key], note) for note in notes))
 
     # Finding
 
@@ -219,9 +227,9 @@ class SandboxModel:
 
     def _find(self, target: Target, row: str | None) -> Element | FaultKind:
         name = (target.kind, target.role, target.name)
-        found = [
-            each for each in self.page.elements if name in each.names and (row is None or each.cells.count(row) == 1)
-        ]
+        # No page of the clinic has a dialog or a frame.
+        shown = self.page.elements if target.within is None and target.frame is None else ()
+        found = [each for each in shown if name in each.names and (row is None or each.cells.count(row) == 1)]
         if not found:
             return FaultKind.TARGET_MISSING
         return found[0] if len(found) == 1 else FaultKind.TARGET_NOT_UNIQUE
@@ -285,6 +293,8 @@ class SandboxModel:
         return Delivery.SENT_ONCE
 
 
+#: No page of the clinic has a box.
+_NO_BOX: Final = Fault(FaultKind.PAGE_UNEXPECTED)
 _NOT_SENT: Final = SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
 
 

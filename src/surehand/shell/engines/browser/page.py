@@ -21,7 +21,6 @@ from attrs import frozen
 from playwright.async_api import Browser, BrowserContext, Dialog, Error, Locator, Page, Request
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.bundle import Constant, PageGate, Target, TargetKind
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
     CheckPage,
@@ -38,6 +37,7 @@ from surehand.core.workflow.commands import (
     SaveObserved,
     Texts,
 )
+from surehand.core.workflow.target import Constant, PageGate, Target, TargetKind
 from surehand.shell.fence.client import FenceRun, FenceUnavailableError
 
 #: The commands that need the page.
