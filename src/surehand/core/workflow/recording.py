@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from attrs import field, frozen
 
 from surehand.core.schema import Items, Number, Text
-from surehand.core.workflow.bundle import DialogAnswer, Key, OriginText, Rule
+from surehand.core.workflow.bundle import DateForm, DialogAnswer, Key, OriginText, Rule
 from surehand.core.workflow.route import Operation
 from surehand.core.workflow.target import Path, QueryPart, Target
 
@@ -45,7 +45,7 @@ class Control(Enum):
     RADIO = "radio"
     CHECKBOX = "checkbox"
     LIST = "list"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - the kind of a field, no secret
     FILE = "file"
     BUTTON = "button"
     LINK = "link"
@@ -143,12 +143,17 @@ class Checked:
 
 @frozen(kw_only=True)
 class Clicked:
-    """Something was clicked. ``row`` holds the texts of the cells of its row, if it stands in one."""
+    """Something was clicked.
+
+    ``row`` holds the texts of the cells of its row, if it stands in one; ``headers`` the captions of their columns in
+    the same order, where the table has them.
+    """
 
     place: Place
     candidates: Candidates
     facts: FieldFacts
     row: Annotated[tuple[Seen, ...], Items(max_items=40)] = field(default=(), repr=False)
+    headers: Annotated[tuple[Short, ...], Items(max_items=40)] = field(default=())
     clicks: Annotated[int, Number(minimum=1)] = 1
 
 
@@ -235,11 +240,12 @@ class Known:
 
 @frozen(kw_only=True)
 class Showing:
-    """An element of a page that shows a known text, in full and under this rule."""
+    """An element of a page that shows a known text, in full and under this rule; a date in this form."""
 
     known: Known
     rule: Rule
     candidates: Candidates
+    form: DateForm = DateForm.ISO
 
 
 @frozen(kw_only=True)
@@ -257,12 +263,18 @@ class PageSeen:
 
 @frozen(kw_only=True)
 class MemberSeen:
-    """A member of a JSON record by its dotted name, and which known text it holds, if any, under which rule."""
+    """A member of a JSON record by its dotted name, and which known text it holds, if any, under which rule.
+
+    ``form`` is how it writes a date. ``changed`` says that this record was there before the save and that this member
+    of it was another then.
+    """
 
     name: Annotated[str, Text(min_length=1, max_length=100)]
     unique: bool
     known: Known | None = None
     rule: Rule | None = None
+    form: DateForm = DateForm.ISO
+    changed: bool = False
 
 
 @frozen(kw_only=True)
