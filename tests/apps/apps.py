@@ -1,0 +1,175 @@
+"""The apps as Python sees them: started on a free port, with the records that they saved, and ended again.
+
+Laws of this module:
+
+- What was saved is read from the app's own store, never through its pages.
+- Every process that an app started is ended, by its id, whatever happened meanwhile.
+- An app starts from nothing: nothing of an earlier start is in its store.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum, unique
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Protocol, cast
+
+from attrs import field, frozen
+
+Saved = Mapping[str, object]
+
+_FOLDER: Final = Path(__file__).parent
+
+#: A first start installs the app; the slowest builds native parts for many minutes.
+_START_SECONDS: Final = 2_400
+
+
+@unique
+class AppName(Enum):
+    """The apps."""
+
+    DJADMIN = "djadmin"
+    FLASKADMIN = "flaskadmin"
+    DATASETTE = "datasette"
+    REDMINE = "redmine"
+    DOKUWIKI = "dokuwiki"
+    WORDPRESS = "wordpress"
+    VENDURE = "vendure"
+    LABELSTUDIO = "labelstudio"
+    OCTOPRINT = "octoprint"
+    DIRECTUS = "directus"
+
+
+#: Those that pip installs within seconds and that start at once.
+QUICK: Final = (AppName.DJADMIN, AppName.FLASKADMIN, AppName.DATASETTE)
+
+_BY_EMAIL: Final = frozenset({AppName.LABELSTUDIO, AppName.DIRECTUS})
+
+
+@frozen
+class Credentials:
+    """The account of an app that lives as long as a test."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+class Oracle(Protocol):
+    """What ``<name>/oracle.py`` offers."""
+
+    def records(self, state: Path) -> list[Saved]:
+        """Every record of the kind that the demonstration saves, oldest first, told apart by ``id``."""
+        ...
+
+
+class StartError(Exception):
+    """An app did not start; the message is what its script printed."""
+
+
+@frozen
+class App:
+    """A running app."""
+
+    name: AppName
+    origin: str
+    state: Path
+    credentials: Credentials
+
+    def records(self) -> list[Saved]:
+        """What the app saved, read from its own store."""
+        return records_of(self.name, self.state)
+
+
+def records_of(name: AppName, state: Path) -> list[Saved]:
+    """What an app saved under a state folder."""
+    return cast(Oracle, importlib.import_module(f"apps.{name.value}.oracle")).records(state)
+
+
+def cache_folder() -> Path:
+    """Where apps are installed, as their scripts see it."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SUREHAND_APPS_CACHE") or Path(cache) / "surehand-apps")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def running(name: AppName, *, public_origin: str | None = None) -> Generator[App]:
+    """Start an app with a store of its own, and end it afterwards.
+
+    Args:
+        name: Which app.
+        public_origin: Where browsers reach it, if something stands before it.
+
+    Yields:
+        The app, ready to be used.
+
+    Raises:
+        StartError: The app could not be installed or did not answer in time.
+    """
+    with TemporaryDirectory(prefix=f"surehand-{name.value}-") as folder:
+        state, port = Path(folder), free_port()
+        try:
+            _start(name, port, state, public_origin)
+            yield App(name, f"http://127.0.0.1:{port}", state, _credentials(name))
+        finally:
+            subprocess.run(["/bin/bash", _FOLDER / "stop.sh", state], check=False)
+
+
+def _start(name: AppName, port: int, state: Path, public_origin: str | None) -> None:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    if public_origin is not None:
+        environment["PUBLIC_URL"] = public_origin
+    command = ["/bin/bash", str(_FOLDER / name.value / "start.sh"), str(port), str(state)]
+    started = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=environment, timeout=_START_SECONDS
+    )
+    if started.returncode != 0:
+        raise StartError(started.stderr)
+
+
+def _credentials(name: AppName) -> Credentials:
+    user = "admin@example.com" if name in _BY_EMAIL else "admin"
+    return Credentials(user, "Passw0rd-demo!")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Start an app and say where it is, or print what one saved.
+
+    Args:
+        arguments: The command line; that of the process when absent.
+
+    Returns:
+        The exit code.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tests.apps", description="Starts one app on loopback.")
+    parser.add_argument("name", choices=[name.value for name in AppName])
+    parser.add_argument("--records", metavar="STATE", type=Path, help="print what was saved under this state folder")
+    given = parser.parse_args(arguments)
+    name = AppName(given.name)
+    if given.records is not None:
+        sys.stdout.write(json.dumps(records_of(name, given.records), indent=1, ensure_ascii=False) + "\n")
+        return 0
+    with running(name) as app:
+        account = app.credentials
+        sys.stdout.write(f"{app.origin}/ as {account.user} with {account.password}; its store: {app.state}\n")
+        sys.stdout.write("Ctrl+C ends it.\n")
+        sys.stdout.flush()
+        try:
+            while True:
+                time.sleep(3600)
+        except KeyboardInterrupt:
+            return 0

@@ -1,0 +1,1 @@
+"""Patients and notes about them, as a site of Django."""
