@@ -424,12 +424,13 @@ class TestDamage:
             "UPDATE runs SET result = '{}' WHERE phase = 'finished'",
             "UPDATE runs SET owner = 'x' WHERE phase <> 'finished'",
             "UPDATE runs SET attempt = 2 WHERE phase <> 'finished'",
+            "UPDATE runs SET bundle = 'x' WHERE phase <> 'finished'",
             "UPDATE runs SET phase = 'done' WHERE phase <> 'finished'",
             "UPDATE runs SET phase = 'finished' WHERE phase <> 'finished'",
             "UPDATE runs SET phase = NULL WHERE phase <> 'finished'",
             (
                 "INSERT INTO runs SELECT seq + 1000, run_id || 'x', request_key, attempt, workflow, fingerprint, "
-                "owner, journaled, phase, created_at, result FROM runs WHERE attempt = 1"
+                "owner, journaled, phase, created_at, result, bundle FROM runs WHERE attempt = 1"
             ),
         ],
     )
@@ -470,7 +471,7 @@ class TestRows:
         row = sqlite_rows.row_of(draft(1))
 
         with pytest.raises(StoreCorruptError):
-            sqlite_rows.record_of((*row[:7], phase, row[8], text))
+            sqlite_rows.record_of((*row[:7], phase, *row[8:10], text))
 
     def test_of_the_ledger_itself_is_never_missing(self) -> None:
         with closing(sqlite3.connect(":memory:")) as link:

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from attrs import evolve
 
-from support.stores import BROKEN, DONE, FINGERPRINTS, GOING_ON, HALTED, TIMED_OUT, draft, result_of, run_id
+from support.stores import BROKEN, DONE, FINGERPRINTS, GOING_ON, HALTED, TIMED_OUT, VERSIONS, draft, result_of, run_id
 from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, OwnerGone, Phase, Refusal
 from surehand.core.outcome.result import MAX_ATTEMPTS
 from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start, decide, earlier_attempts
@@ -98,6 +98,29 @@ class TestDecide:
         spent = evolve(DRAFT, attempt=1, fingerprint="", workflow=None, phase=Phase.FINISHED)
 
         assert Replay(spent) == decide((spent,), DRAFT)
+
+    @pytest.mark.parametrize("before", range(1, MAX_ATTEMPTS + 1))
+    def test_another_version_of_the_workflow_starts_no_further_attempt(self, before: int) -> None:
+        broken = tuple(attempt(number, "broken") for number in range(1, before + 1))
+        changed = evolve(DRAFT, bundle=VERSIONS[1])
+
+        for place in range(before):
+            mixed = tuple(
+                evolve(record, bundle=record.bundle if at == place else VERSIONS[1]) for at, record in enumerate(broken)
+            )
+
+            assert Conflict(mixed[-1]) == decide(mixed, changed)
+
+    def test_another_version_is_told_what_ended_already(self) -> None:
+        changed = evolve(DRAFT, bundle=VERSIONS[1])
+        for names, attempts in histories(3):
+            if set(names) - {"broken"}:
+                assert decide(attempts, changed) == decide(attempts, DRAFT)
+
+    def test_a_version_that_is_not_known_is_never_held_to_differ(self) -> None:
+        unknown = evolve(attempt(1, "broken"), bundle="")
+
+        assert Start(evolve(DRAFT, attempt=2)) == decide((unknown,), DRAFT)
 
     def test_only_the_attempt_number_of_a_draft_is_set(self) -> None:
         assert Start(evolve(DRAFT, attempt=1)) == decide((), DRAFT)

@@ -49,6 +49,7 @@ MEMORY_DISK: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: 
 
 OWNERS: Final = ("a" * 32, "b" * 32)
 FINGERPRINTS: Final = ("1" * 64, "2" * 64)
+VERSIONS: Final = ("c" * 64, "d" * 64)
 
 
 def run_id(number: int) -> str:
@@ -73,6 +74,7 @@ def draft(number: int, name: str = "entry-1", *, owner: str = OWNERS[0], **chang
         journaled=True,
         phase=Phase.RESERVED,
         created_at=1_700_000_000 + number,
+        bundle=VERSIONS[0],
     )
     return evolve(record, **changes)
 
@@ -104,7 +106,7 @@ def result_of(record: RunRecord, evidence: Evidence) -> RunResult:
 
 def refusal(number: int, name: str = "entry-1") -> RunRecord:
     """A call that reserved nothing."""
-    record = draft(number, name, owner="", workflow=None, fingerprint="", phase=Phase.FINISHED)
+    record = draft(number, name, owner="", workflow=None, fingerprint="", bundle="", phase=Phase.FINISHED)
     return evolve(record, result=result_of(record, UNKNOWN_WORKFLOW))
 
 

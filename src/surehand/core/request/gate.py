@@ -5,6 +5,8 @@ Laws of this module:
 - Pure and total over the history of attempts.
 - At most one attempt is unfinished; a new one starts only when every earlier one proved that nothing was written.
 - Doubt answers: of several attempts the first that proves nothing decides.
+- A request keeps the version of its workflow. What ended is answered by any later version; a new attempt by another
+  version than the earlier ones is a conflict.
 """
 
 from attrs import evolve, frozen
@@ -35,7 +37,7 @@ class Replay:
 
 @frozen
 class Conflict:
-    """The request id was used with another workflow or other inputs; ``record`` is the latest attempt."""
+    """The request id was used with another workflow, version or inputs; ``record`` is the latest attempt."""
 
     record: RunRecord
 
@@ -65,6 +67,8 @@ def decide(attempts: tuple[RunRecord, ...], draft: RunRecord) -> Decision:
     for attempt in attempts:
         if not _allows_another(attempt):
             return Replay(attempt)
+    if any(_is_other_version(attempt, draft) for attempt in attempts):
+        return Conflict(latest)
     if latest.attempt >= MAX_ATTEMPTS:
         return RetryLimit(latest)
     return Start(evolve(draft, attempt=latest.attempt + 1))
@@ -84,6 +88,11 @@ def _is_other_request(attempt: RunRecord, draft: RunRecord) -> bool:
     if not attempt.fingerprint:
         return False
     return attempt.workflow != draft.workflow or not same_fingerprint(attempt.fingerprint, draft.fingerprint)
+
+
+def _is_other_version(attempt: RunRecord, draft: RunRecord) -> bool:
+    """Whether an attempt executed another version of the workflow; one that is not known is never held to differ."""
+    return bool(attempt.bundle) and attempt.bundle != draft.bundle
 
 
 def _allows_another(attempt: RunRecord) -> bool:

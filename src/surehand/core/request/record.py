@@ -30,6 +30,8 @@ class RunRecord:
         journaled: Whether the engine passes the delivery boundary durably.
         phase: Where the run stands.
         created_at: Seconds since the epoch, UTC, of the reservation.
+        bundle: SHA-256 of the workflow's bundle in hexadecimal: the version that this attempt executes, and no other;
+            empty for a call that reserved nothing, and where it is not known.
         result: Present only when the phase is ``FINISHED``. ``None`` in a finished record means that the stored
             result does not satisfy the contract.
 
@@ -46,6 +48,7 @@ class RunRecord:
     journaled: bool
     phase: Phase
     created_at: int
+    bundle: str = ""
     result: RunResult | None = None
 
     def __attrs_post_init__(self) -> None:

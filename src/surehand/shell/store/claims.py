@@ -85,6 +85,7 @@ class _Reservation:
     owner: str
     journaled: bool
     created_at: int
+    bundle: str = ""
 
 
 @frozen(kw_only=True)
@@ -498,6 +499,7 @@ def _reserved(record: RunRecord) -> _Reservation:
         owner=record.owner,
         journaled=record.journaled,
         created_at=record.created_at,
+        bundle=record.bundle,
     )
 
 
@@ -513,6 +515,7 @@ def _reservation(path: Path) -> RunRecord:
         journaled=kept.journaled,
         phase=Phase.RESERVED,
         created_at=kept.created_at,
+        bundle=kept.bundle,
     )
 
 

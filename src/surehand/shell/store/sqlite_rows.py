@@ -22,7 +22,9 @@ from surehand.shell.store.base import (
     result_text,
 )
 
-_COLUMNS: Final = "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, result"
+_COLUMNS: Final = (
+    "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, bundle, result"
+)
 LOAD: Final = f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?"  # noqa: S608 - built from constants
 ATTEMPTS: Final = f"SELECT {_COLUMNS} FROM runs WHERE request_key = ? AND attempt > 0 ORDER BY attempt"  # noqa: S608 - as above
 UNFINISHED: Final = f"SELECT {_COLUMNS} FROM runs WHERE phase <> 'finished' ORDER BY seq"  # noqa: S608 - as above
@@ -31,7 +33,7 @@ NEXT_NEWEST: Final = (
     f"SELECT {_COLUMNS} FROM runs WHERE seq < (SELECT seq FROM runs WHERE run_id = ?) "  # noqa: S608 - as above
     "ORDER BY seq DESC LIMIT ?"
 )
-INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
 LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
 NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
 OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
@@ -45,7 +47,7 @@ NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
 MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 
 
-Row = tuple[str, str, int, str | None, str, str, int, str, int, str | None]
+Row = tuple[str, str, int, str | None, str, str, int, str, int, str, str | None]
 
 
 def ledger_of(link: sqlite3.Connection) -> tuple[str, int, int]:
@@ -122,6 +124,7 @@ def row_of(record: RunRecord) -> Row:
         int(record.journaled),
         record.phase.value,
         record.created_at,
+        record.bundle,
         text_of(record),
     )
 
@@ -137,7 +140,7 @@ def record_of(row: Row) -> RunRecord:
     Raises:
         StoreCorruptError: The row contradicts itself.
     """
-    run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, text = row
+    run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, bundle, text = row
     try:
         stands = Phase(phase)
     except ValueError:
@@ -154,5 +157,6 @@ def record_of(row: Row) -> RunRecord:
         journaled=journaled == 1,
         phase=stands,
         created_at=created_at,
+        bundle=bundle,
         result=None if text is None else kept_result(text, run_id),
     )

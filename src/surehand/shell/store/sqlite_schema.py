@@ -109,6 +109,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "BEGIN SELECT RAISE(ABORT, 'a request never changes'); END"
         ),
     ),
+    (
+        "ALTER TABLE runs ADD COLUMN bundle TEXT NOT NULL DEFAULT ''",
+        (
+            "CREATE TRIGGER runs_keep_their_version BEFORE UPDATE OF bundle ON runs "
+            "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
+        ),
+    ),
 )
 
 #: Everything that SQLite keeps about the schema of a file.
