@@ -51,8 +51,8 @@ heads = st.builds(
     origin=st.sampled_from([APP, "https://127.0.0.1:8000", "http://127.0.0.1", "https://updates.example"]),
     path=st.one_of(paths, st.just("/referrals/7/notes?step=2"), st.just("/sign-in")),
     content_type=types,
-    upgrades=st.booleans(),
-    overrides_method=st.booleans(),
+    upgrade=st.sampled_from([None, "websocket", "WebSocket", "h2c", ""]),
+    override=st.sampled_from([None, "PUT", "delete", "GET", "PUT, PUT"]),
     oversized=st.booleans(),
 )
 the_save = st.just(Arrived(RequestHead(method="POST", origin=APP, path="/referrals/7/notes", content_type=FORM)))
@@ -162,7 +162,7 @@ class TestWhatIsNotKnownToBeHarmlessIsAWrite:
 
     @given(heads, st.one_of(st.none(), routes))
     def test_reads_are_only_plain_reads_of_a_known_server(self, head: RequestHead, armed: WriteRoute | None) -> None:
-        plain = not (head.upgrades or head.overrides_method or head.oversized)
+        plain = head.upgrade is None and head.override is None and not head.oversized
         is_read = head.origin == APP and plain and head.method in {"GET", "HEAD", "OPTIONS"}
 
         assert is_read == (classify(RULES, armed, head) is RequestKind.READ)

@@ -6,24 +6,48 @@ Laws of this module:
   confirmed.
 - Targets are exact: there is no index, no coordinate, no CSS path and no second choice.
 - A bundle that could save without an identity check or without a read-back cannot be made.
-- What a run enters on the page that saves is what the read-back compares; every declared input is used.
+- Every part of the record that a run enters is compared by the read-back; every declared input is used.
+- An address holds no more of an input than its place, and only where the input is never empty.
+- Which write saves, which is let through and which is held back can always be told apart.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from enum import Enum, unique
-from typing import TYPE_CHECKING, Annotated, Final
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Final, assert_never
 
 from attrs import evolve, field, frozen
 from returns.result import Result
 
 from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.schema import Items, Number, Text
+from surehand.core.workflow.addresses import PLACE, names_in
+from surehand.core.workflow.fence import overlaps, parse_origin
 from surehand.core.workflow.params import Parameter, ParameterType, is_date, is_decimal
 from surehand.core.workflow.route import WriteRoute
-from surehand.core.workflow.source import MemberName, Source
-from surehand.core.workflow.target import Constant, FromInput, Identifier, PageGate, Path, Target, TargetKind, Value
+from surehand.core.workflow.source import (
+    DatabaseRecords,
+    JsonRecords,
+    MemberName,
+    PageRecords,
+    RecordPage,
+    Source,
+)
+from surehand.core.workflow.target import (
+    Constant,
+    FromInput,
+    Identifier,
+    OriginText,
+    PageGate,
+    Path,
+    QueryPart,
+    Target,
+    TargetKind,
+    Value,
+)
 
 
 @unique
@@ -120,8 +144,8 @@ class FillStep:
 class ChooseStep:
     """Choose the option with exactly this label.
 
-    ``search`` says that the label is typed first, as lists ask that fetch their options. ``shown`` is where a list shows
-    what was chosen, when the target itself does not.
+    ``search`` says that the label is typed first, as lists ask that fetch their options. ``shown`` is where a list
+    shows what was chosen, when the target itself does not.
     """
 
     id: Identifier
@@ -178,6 +202,7 @@ class IdentityField:
     expected: Value
     rule: Rule
     unique: bool
+    form: DateForm = DateForm.ISO
 
 
 @frozen
@@ -221,8 +246,6 @@ class ReadBack:
     may_change: Annotated[tuple[MemberName, ...], Items(max_items=20)] = field(default=())
 
 
-OriginText = Annotated[str, Text(pattern=r"^https?://[^\s/?#@]+$", max_length=260)]
-
 if TYPE_CHECKING:
     from surehand.core.wire import WireFault
 
@@ -240,6 +263,8 @@ RULES: Final[dict[ParameterType, Rule]] = {
 _NEVER_EMPTY: Final = frozenset({ParameterType.DATE, ParameterType.DECIMAL, ParameterType.CHOICE})
 #: Fields that show which record is open: a name alone is shared by two people.
 _LEAST_IDENTITY: Final = 2
+#: What a box holds.
+_BOX: Final = {"true", "false"}
 
 
 @frozen(kw_only=True)
@@ -302,38 +327,104 @@ def bundle_digest(bundle: Bundle) -> str:
 
 
 def entered_on_save_page(bundle: Bundle) -> tuple[EnteringStep, ...]:
-    """The steps that enter something on the page that saves; of several into one field, the last.
+    """The steps that enter a part of the record on the page that saves; of several into one field, the last.
 
-    Two templates that one path can match count as one page: in doubt a value was written, and has to be read back.
+    Two gates that one page can pass count as one page.
     """
     last: dict[Target, EnteringStep] = {}
-    for step in bundle.steps:
-        if isinstance(step, EnteringStep) and _meet(step.page.path, bundle.save.page.path):
+    for step in _recorded(bundle):
+        if _meet(step.page, bundle.save.page):
             last.pop(step.target, None)
             last[step.target] = step
     return tuple(last.values())
 
 
-def _meet(one: str, other: str) -> bool:
-    """Whether some path matches both templates; queries are not looked at."""
-    first, second = (template.partition("?")[0].split("/") for template in (one, other))
-    return len(first) == len(second) and all(a == b or "*" in (a, b) for a, b in zip(first, second, strict=True))
+def addresses(bundle: Bundle) -> tuple[tuple[str, ...], tuple[QueryPart, ...]]:
+    """The addresses in which inputs may stand: paths and fragments as templates, and members of queries."""
+    gates, source = [*_gates(bundle)], bundle.read_back.source
+    places: list[PageGate | WriteRoute] = [*gates, bundle.save.route]
+    opened = [step.path for step in bundle.steps if isinstance(step, OpenStep)]
+    read = [] if isinstance(source, DatabaseRecords) else [source.path, *_record_paths(source)]
+    fragments = [gate.fragment for gate in gates if gate.fragment is not None]
+    paths = (*opened, *read, *fragments, *(place.path for place in places))
+    return paths, tuple(part for place in places for part in place.query)
+
+
+def _record_paths(source: Source) -> list[str]:
+    """The templates of the places that show one record each, ``*`` being its key."""
+    match source:
+        case JsonRecords(detail=detail):
+            return [] if detail is None else [detail]
+        case PageRecords(link=link):
+            return [link]
+        case RecordPage() | DatabaseRecords():
+            return []
+        case _:  # pragma: no cover
+            assert_never(source)
+
+
+# The rules
 
 
 def _rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     """The rules of a bundle in the order in which they may be checked, each with whether it holds."""
     declared = {parameter.name: parameter for parameter in bundle.parameters}
-    used = _names([*_rows(bundle), *_entered(bundle), *(item.expected for item in bundle.identity)])
+    used = _names([*_rows(bundle), *_entered(bundle), *(item.expected for item in bundle.identity)]) | _placed(bundle)
     named = used | _names([value for value, _ in _compared(bundle)])
     steps = [*bundle.steps, bundle.save]
     yield "an input is declared twice", len(declared) == len(bundle.parameters)
     yield "an input is used that is not declared", named <= declared.keys()
     yield "a step id is repeated", len({step.id for step in steps}) == len(steps)
     yield "a role target has a role, and no other has", all(map(_role_fits, _targets(bundle)))
+    yield "an attribute target has an attribute, and no other has", all(map(_attribute_fits, _targets(bundle)))
     yield "a rule does not fit the kind of its value", all(_rule_fits(declared, *pair) for pair in _compared(bundle))
     yield "a value that finds or names a record may be empty", all(_given(declared, value) for value in _naming(bundle))
+    yield from _step_rules(bundle, declared)
+    yield from _address_rules(bundle)
     yield from _proof_rules(bundle)
+    yield from _member_rules(bundle)
+    yield from _effect_rules(bundle)
     yield "a declared input is neither entered nor checked", used >= declared.keys()
+
+
+def _step_rules(bundle: Bundle, declared: dict[str, Parameter]) -> Iterator[tuple[str, bool]]:
+    """The rules of what single steps enter."""
+    fills = [step for step in bundle.steps if isinstance(step, FillStep)]
+    choices = [step for step in bundle.steps if isinstance(step, ChooseStep)]
+    boxes = [step.value for step in bundle.steps if isinstance(step, CheckStep)]
+    read = (*bundle.read_back.identity, *bundle.read_back.written)
+    dated: list[FillStep | IdentityField | ReadField] = [*fills, *bundle.identity, *read]
+    yield "a form of dates stands beside another rule", all(_form_fits(item.rule, item.form) for item in dated)
+    yield "a key that breaks lines follows a text of several lines", not any(_breaks(declared, step) for step in fills)
+    yield "only a list is searched, or shows its choice elsewhere", all(map(_control_fits, choices))
+    yield "a box is neither true nor false", all(_is_box(declared, value) for value in boxes)
+
+
+def _address_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
+    """The rules of where the app is, which addresses are opened, and which requests pass."""
+    source, confirmed = bundle.read_back.source, (*bundle.harmless_writes, *bundle.blocked_writes)
+    paths, _ = addresses(bundle)
+    single = [step.path for step in bundle.steps if isinstance(step, OpenStep)]
+    single += [] if isinstance(source, DatabaseRecords) else [source.path]
+    fixed = [*bundle.sockets, *(route.path for route in confirmed)]
+    fixed += [part.value for route in confirmed for part in route.query]
+    yield "a brace in an address is no place of an input", not any(map(_has_stray_brace, [*paths, *bundle.sockets]))
+    yield "an input has a place in what a person confirmed", not any(map(PLACE.search, fixed))
+    yield "an opened address has a segment left open", not any("*" in _segments(path) for path in single)
+    yield (
+        "a record's own address has not one place for its key",
+        all(path.count("*") == 1 for path in _record_paths(source)),
+    )
+    yield "a member of a query is named twice", all(map(_is_once, _queries(bundle)))
+    yield "an origin is not canonical", all(str(parse_origin(origin)) == origin for origin in bundle.origins)
+    yield "an origin is named twice", _is_once(bundle.origins)
+    routes = (bundle.save.route, *confirmed)
+    yield "a write goes to another origin", all(route.origin in {None, *bundle.origins} for route in routes)
+    kinds = ((_open_places(bundle.save.route),), bundle.harmless_writes, bundle.blocked_writes)
+    yield (
+        "writes of two kinds cannot be told apart",
+        not any(overlaps(one, other) for left, right in combinations(kinds, 2) for one in left for other in right),
+    )
 
 
 def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
@@ -344,40 +435,184 @@ def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     yield "no identity field is unique", any(item.unique for item in shown)
     yield "the read-back proves nothing", CheckLevel.UNCHECKED not in (read.level, read.minimum)
     yield "the read-back is weaker than the workflow asks for", read.level >= read.minimum
+    yield "the read-back claims more than its source can show", read.level <= _highest(bundle)
     yield "the read-back names no record", bool(read.identity)
     yield "the read-back compares nothing that was written", bool(read.written)
-    yield "a member of a record is compared twice", len(_members(read)) == len(read.identity) + len(read.written)
-    yield "a guard is named twice", len(set(bundle.guards)) == len(bundle.guards)
-    entered = {step.value for step in entered_on_save_page(bundle)}
-    yield "something entered on the page that saves is not read back", entered <= written
+    yield "something entered is not read back", {step.value for step in _recorded(bundle)} <= written
     yield "a step before the save clicks what saves", not any(_clicks_save(bundle, step) for step in bundle.steps)
 
 
-def _members(read: ReadBack) -> set[str]:
-    return {item.name for item in (*read.identity, *read.written)}
+def _member_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
+    """The rules of the members of a record."""
+    read = bundle.read_back
+    compared = [item.name for item in (*read.identity, *read.written)]
+    known = _known_members(read.source)
+    named = {*compared, *bundle.guards, *read.may_change}
+    yield "a member of a record is compared twice", _is_once(compared)
+    yield "a guard is named twice", _is_once(bundle.guards)
+    yield "a member of the business key is named twice", _is_once(bundle.business_key)
+    yield "the source shows a member twice", known is None or _is_once(known)
+    yield "a member is named that the source does not show", known is None or named <= {*known}
+    yield "a member is compared and may change", not {*compared, *bundle.guards} & {*read.may_change}
+    yield "the business key has a member that is not compared", {*bundle.business_key} <= {*compared}
+
+
+def _effect_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
+    """The rules of making a record and of changing one."""
+    read = bundle.read_back
+    update = read.effect is Effect.UPDATE
+    early = update or bool(bundle.guards) or bool(bundle.business_key)
+    unique = {item.expected for item in bundle.identity if item.unique}
+    names_one = isinstance(read.source, RecordPage) or any(item.expected in unique for item in read.identity)
+    yield (
+        "members are needed before the save that the source shows only after it",
+        not (early and _record_paths(read.source)),
+    )
+    yield "a change has a business key", not (update and bundle.business_key)
+    yield "a change does not name its one record", not update or names_one
+
+
+# What the rules ask
+
+
+def _is_once(names: Collection[str]) -> bool:
+    return len(set(names)) == len(names)
+
+
+def _recorded(bundle: Bundle) -> list[EnteringStep]:
+    """The steps that enter a part of the record."""
+    return [step for step in bundle.steps if isinstance(step, EnteringStep) and step.part_of_record]
+
+
+def _meet(one: PageGate, other: PageGate) -> bool:
+    """Whether some page can pass both gates, as far as its address says. What an input decides may be anything."""
+    paths = _can_equal(_segments(one.path), _segments(other.path))
+    wanted = {part.name: part.value for part in other.query}
+    queries = all(_can_equal([part.value], [wanted.get(part.name, "*")]) for part in one.query)
+    known = one.fragment is not None and other.fragment is not None
+    return paths and queries and (not known or _can_equal(_segments(one.fragment), _segments(other.fragment)))
+
+
+def _can_equal(one: list[str], other: list[str]) -> bool:
+    """Whether two templates, piece by piece, can be of one text."""
+    return len(one) == len(other) and all(a == b or _is_open(a) or _is_open(b) for a, b in zip(one, other, strict=True))
+
+
+def _is_open(piece: str) -> bool:
+    return piece == "*" or PLACE.search(piece) is not None
+
+
+def _segments(template: str | None) -> list[str]:
+    return (template or "").partition("?")[0].split("/")
+
+
+def _open_places(route: WriteRoute) -> WriteRoute:
+    """The route with everything left open that an input decides."""
+    path = "/".join("*" if PLACE.search(segment) else segment for segment in _segments(route.path))
+    query = tuple(evolve(part, value="*") if PLACE.search(part.value) else part for part in route.query)
+    return evolve(route, path=path, query=query)
+
+
+def _has_stray_brace(template: str) -> bool:
+    return re.search("[{}]", PLACE.sub("", template)) is not None
+
+
+def _queries(bundle: Bundle) -> list[list[str]]:
+    """The names of the members of each query."""
+    routes = (bundle.save.route, *bundle.harmless_writes, *bundle.blocked_writes)
+    places: list[PageGate | WriteRoute] = [*_gates(bundle), *routes]
+    return [[part.name for part in place.query] for place in places]
+
+
+def _highest(bundle: Bundle) -> CheckLevel:
+    """The strongest check that the source is good for.
+
+    An interface that the server connects beside the app may be the system of record; the app's own is not.
+    """
+    source = bundle.read_back.source
+    connected = isinstance(source, JsonRecords) and not bundle.origins
+    if connected or isinstance(source, DatabaseRecords):
+        return CheckLevel.SYSTEM_OF_RECORD
+    return CheckLevel.SEPARATE_SESSION
+
+
+def _known_members(source: Source) -> tuple[str, ...] | None:
+    """The members that the source shows of a record, where it says so."""
+    match source:
+        case JsonRecords():
+            return None
+        case PageRecords(fields=fields) | RecordPage(fields=fields):
+            return tuple(item.name for item in fields)
+        case DatabaseRecords(columns=columns):
+            return columns
+        case _:  # pragma: no cover
+            assert_never(source)
 
 
 def _clicks_save(bundle: Bundle, step: Step) -> bool:
     """Whether the step clicks the control that saves, in whatever row."""
-    if not isinstance(step, ClickStep) or not _meet(step.page.path, bundle.save.page.path):
+    if not isinstance(step, ClickStep) or not _meet(step.page, bundle.save.page):
         return False
     return evolve(step.target, row=None) == evolve(bundle.save.target, row=None)
 
 
+def _gates(bundle: Bundle) -> Iterator[PageGate]:
+    yield from (step.page for step in (*bundle.steps, bundle.save) if not isinstance(step, OpenStep))
+    if isinstance(bundle.read_back.source, PageRecords | RecordPage):
+        yield bundle.read_back.source.record
+
+
 def _targets(bundle: Bundle) -> Iterator[Target]:
-    for step in (*bundle.steps, bundle.save):
-        if not isinstance(step, OpenStep):
-            yield step.page.landmark
-            yield step.target
+    yield from (gate.landmark for gate in _gates(bundle))
+    yield from (step.target for step in (*bundle.steps, bundle.save) if not isinstance(step, OpenStep))
+    yield from (step.shown for step in bundle.steps if isinstance(step, ChooseStep) and step.shown is not None)
     yield from (item.target for item in bundle.identity)
+    source = bundle.read_back.source
+    if isinstance(source, PageRecords):
+        yield source.landmark
+    if isinstance(source, PageRecords | RecordPage):
+        yield from (item.target for item in source.fields)
 
 
 def _role_fits(target: Target) -> bool:
     return (target.kind is TargetKind.ROLE) == (target.role is not None)
 
 
+def _attribute_fits(target: Target) -> bool:
+    return (target.kind is TargetKind.ATTRIBUTE) == (target.attribute is not None)
+
+
+def _form_fits(rule: Rule, form: DateForm) -> bool:
+    return rule is Rule.DATE or form is DateForm.ISO
+
+
+def _control_fits(step: ChooseStep) -> bool:
+    return step.control is ChoiceControl.LIST or not (step.search or step.shown)
+
+
+def _breaks(declared: dict[str, Parameter], step: FillStep) -> bool:
+    """Whether the key that ends the entry would be one more line of the text."""
+    if step.then is not Key.ENTER:
+        return False
+    if isinstance(step.value, Constant):
+        return len(step.value.text.splitlines()) > 1
+    return declared[step.value.name].type is ParameterType.TEXT
+
+
+def _is_box(declared: dict[str, Parameter], value: Value) -> bool:
+    if isinstance(value, Constant):
+        return value.text in _BOX
+    return {*declared[value.name].choices} == _BOX
+
+
 def _rows(bundle: Bundle) -> list[Value]:
     return [target.row for target in _targets(bundle) if target.row is not None]
+
+
+def _placed(bundle: Bundle) -> set[str]:
+    """The inputs that have a place in an address."""
+    paths, queries = addresses(bundle)
+    return set().union(*map(names_in, paths), *(names_in(part.value) for part in queries))
 
 
 def _entered(bundle: Bundle) -> list[Value]:
@@ -389,10 +624,13 @@ def _names(values: list[Value]) -> set[str]:
 
 
 def _naming(bundle: Bundle) -> list[Value]:
-    """The values that must not be empty: rows, options, and everything that says which record is meant."""
+    """The values that must not be empty: rows, addresses, options, and everything that says which record is meant."""
     chosen = [step.value for step in bundle.steps if isinstance(step, ChooseStep | CheckStep)]
     shown = [item.expected for item in bundle.identity]
-    return [*_rows(bundle), *chosen, *shown, *(item.expected for item in bundle.read_back.identity)]
+    read = bundle.read_back
+    keys = [item.expected for item in read.written if item.name in bundle.business_key]
+    placed: list[Value] = [FromInput(name) for name in sorted(_placed(bundle))]
+    return [*_rows(bundle), *placed, *chosen, *shown, *(item.expected for item in read.identity), *keys]
 
 
 def _compared(bundle: Bundle) -> list[tuple[Value, Rule]]:

@@ -5,7 +5,8 @@ Laws of this module:
 - Whatever arrives in whatever order, at most one save begins in the life of a gate, and only while the gate is armed.
 - The gate is spent in the same step that lets the save begin: nothing slips in while the delivery boundary is passed.
 - A request that is not known to be harmless is a write: unknown methods, upgrades to another protocol, bodies over the
-  limit, and requests that cannot be read.
+  limit, requests that cannot be read, and a query or a body that could be read in two ways where it tells routes apart.
+- A WebSocket passes only where a person confirmed its path; what it carries is not looked at.
 - Each stage of a save is journalled before its effect, so that a journal without ``writing`` proves that nothing left.
 - No address, no header and no content of a request enters a journal, a count or a verdict.
 """
@@ -13,13 +14,27 @@ Laws of this module:
 import json
 import re
 from enum import Enum, unique
+from itertools import product
 from typing import assert_never, cast
 
 from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.operation import (
+    Field,
+    alike,
+    holds,
+    named_in_query,
+    operations_meet,
+    query_fields,
+    unescaped,
+)
+from surehand.core.workflow.route import Operation, WriteRoute
+from surehand.core.workflow.target import Path, QueryPart
 
+#: What a POST can be turned into by a header.
+_OVERRIDING = frozenset({"PUT", "PATCH", "DELETE"})
+_SEPARATOR = re.compile(r"[/\\]")
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
@@ -65,6 +80,8 @@ class FenceRules:
     Args:
         origins: The only servers that can be reached, as ``scheme://host[:port]``; kept in canonical form.
         harmless_writes: Writes that a person confirmed as harmless (sign-in, a search by POST).
+        blocked_writes: Writes that a person wants held back without stopping the run (a draft, a presence).
+        sockets: Templates of the paths whose WebSockets a person confirmed.
 
     Raises:
         ValueError: An origin cannot be read.
@@ -72,29 +89,37 @@ class FenceRules:
 
     origins: tuple[str, ...] = field(converter=_canonical)
     harmless_writes: tuple[WriteRoute, ...] = ()
+    blocked_writes: tuple[WriteRoute, ...] = ()
+    sockets: tuple[Path, ...] = ()
 
 
 @frozen(kw_only=True)
 class RequestHead:
     """What the fence looks at in a request.
 
+    Where an address serves everything the body tells what is asked for; it goes no further than the decision.
+
     Args:
         method: The method, exactly as sent.
         origin: Canonical origin of the server.
         path: Path and query.
         content_type: The content type as sent; empty when there is none.
-        upgrades: Whether the request asks for another protocol (a WebSocket).
-        overrides_method: Whether a header asks the server to treat the request as another method.
+        upgrade: The protocol that the request asks for (a WebSocket); ``None`` when it asks for none.
+        override: The method that a header asks the server to take instead; ``None`` when none does.
+        encoded: Whether the body is in a content encoding, so that it is not what it says.
         oversized: Whether the body is larger than the fence holds.
+        body: The whole body.
     """
 
     method: str
     origin: str
     path: str
     content_type: str = ""
-    upgrades: bool = False
-    overrides_method: bool = False
+    upgrade: str | None = None
+    override: str | None = None
+    encoded: bool = False
     oversized: bool = False
+    body: bytes = field(default=b"", repr=False)
 
 
 @unique
@@ -102,7 +127,9 @@ class RequestKind(Enum):
     """What a request is to the fence."""
 
     READ = "read"
+    SOCKET = "socket"
     HARMLESS_WRITE = "harmless_write"
+    BLOCKED_WRITE = "blocked_write"
     SAVE_WRITE = "save_write"
     OTHER_WRITE = "other_write"
     FOREIGN_HOST = "foreign_host"
@@ -118,41 +145,99 @@ def classify(rules: FenceRules, armed: WriteRoute | None, head: RequestHead) -> 
     """
     if head.origin not in rules.origins:
         return RequestKind.FOREIGN_HOST
-    if head.upgrades or head.overrides_method or head.oversized:
-        return RequestKind.OTHER_WRITE
-    if head.method in _READ_METHODS:
+    if head.upgrade is not None:
+        return RequestKind.SOCKET if _opens_socket(rules, head) else RequestKind.OTHER_WRITE
+    if head.override is None and not head.oversized and head.method in _READ_METHODS:
         return RequestKind.READ
-    if armed is not None and matches(armed, head):
-        return RequestKind.SAVE_WRITE
-    if any(matches(route, head) for route in rules.harmless_writes):
-        return RequestKind.HARMLESS_WRITE
-    return RequestKind.OTHER_WRITE
+    known = (
+        (RequestKind.SAVE_WRITE, () if armed is None else (armed,)),
+        (RequestKind.BLOCKED_WRITE, rules.blocked_writes),
+        (RequestKind.HARMLESS_WRITE, rules.harmless_writes),
+    )
+    found = (kind for kind, routes in known if any(matches(route, head) for route in routes))
+    return next(found, RequestKind.OTHER_WRITE)
+
+
+def _opens_socket(rules: FenceRules, head: RequestHead) -> bool:
+    """Whether a request is the plain opening of a confirmed WebSocket."""
+    opens = (head.method, (head.upgrade or "").lower(), head.override, head.body) == ("GET", "websocket", None, b"")
+    return opens and not head.oversized and any(_path_fits(path, head.path) for path in rules.sockets)
 
 
 def matches(route: WriteRoute, head: RequestHead) -> bool:
-    """Whether a request is of this route: same method, same media type, and a path of its template.
+    """Whether a request is of this route, and can be read in no other way.
 
     ``*`` in a template is one segment that is not empty, no dot segment, and holds no encoded separator.
-    The query is not looked at.
+    The query is looked at only where the route names members of it, or an operation that it could name too.
     """
-    wanted, given = _segments(route.path), _segments(head.path)
     return (
-        head.method == route.method
+        not head.oversized
+        and _method(head) == route.method
         and _media_type(head.content_type) == route.content_type
-        and len(wanted) == len(given)
-        and all(map(_segment_fits, wanted, given))
+        and route.origin in (None, head.origin)
+        and _path_fits(route.path, head.path)
+        and _query_fits(route, head.path)
+        and (route.operation is None or _holds(route.operation, head))
     )
 
 
+def _method(head: RequestHead) -> str | None:
+    """The method that the server takes, when that is certain."""
+    if head.override is None:
+        return head.method
+    override = head.override.upper()
+    return override if head.method == "POST" and override in _OVERRIDING else None
+
+
+def _query_fits(route: WriteRoute, path: str) -> bool:
+    """Whether the query has each named member once with its value, and names nothing that the body has to say."""
+    if not route.query and route.operation is None:
+        return True
+    given = query_fields(path.partition("?")[2])
+    if given is None:
+        return False
+    wanted = {part.name for part in route.query}
+    again = [each for each in given if each.name not in wanted and _repeats(route, each.name)]
+    return not again and all(_stands(part, given) for part in route.query)
+
+
+def _repeats(route: WriteRoute, name: str) -> bool:
+    operation = route.operation
+    return any(alike(part.name, name) for part in route.query) or (
+        operation is not None and named_in_query(operation, name)
+    )
+
+
+def _stands(part: QueryPart, given: tuple[Field, ...]) -> bool:
+    values = [each.value for each in given if each.name == part.name]
+    return len(values) == 1 and part.value in ("*", values[0])
+
+
+def _holds(operation: Operation, head: RequestHead) -> bool:
+    return not head.encoded and holds(operation, head.content_type, head.body)
+
+
 def overlaps(one: WriteRoute, other: WriteRoute) -> bool:
-    """Whether some request could be of both routes."""
+    """Whether some request could be of both routes. In doubt one could."""
     left, right = _segments(one.path), _segments(other.path)
     return (
         one.method == other.method
         and one.content_type == other.content_type
+        and (None in (one.origin, other.origin) or one.origin == other.origin)
         and len(left) == len(right)
         and all(a == b or "*" in (a, b) for a, b in zip(left, right, strict=True))
+        and all(_queries_meet(*pair) for pair in product(one.query, other.query))
+        and operations_meet(one.operation, other.operation)
     )
+
+
+def _queries_meet(one: QueryPart, other: QueryPart) -> bool:
+    return one.name != other.name or "*" in (one.value, other.value) or one.value == other.value
+
+
+def _path_fits(template: str, path: str) -> bool:
+    wanted, given = _segments(template), _segments(path)
+    return len(wanted) == len(given) and all(map(_segment_fits, wanted, given))
 
 
 def _segments(path: str) -> list[str]:
@@ -160,10 +245,12 @@ def _segments(path: str) -> list[str]:
 
 
 def _segment_fits(wanted: str, given: str) -> bool:
-    if wanted != "*":
-        return wanted == given
-    plain = given.lower().replace("%2e", ".")
-    return plain not in {"", ".", ".."} and not any(mark in plain for mark in ("%2f", "%5c", "\\"))
+    if wanted == given:
+        return True
+    plain = unescaped(given)
+    if plain is None or plain in {"", ".", ".."} or _SEPARATOR.search(plain) is not None:
+        return False
+    return wanted == "*" or unescaped(wanted) == plain
 
 
 def _media_type(content_type: str) -> str:
@@ -172,7 +259,7 @@ def _media_type(content_type: str) -> str:
 
 @unique
 class GateState(Enum):
-    """Where the gate of a run stands. ``SPENT`` and ``ENDED`` let no write pass, ever again."""
+    """Where the gate of a run stands. ``SPENT`` and ``ENDED`` let no request pass that is a write, ever again."""
 
     CLOSED = "closed"
     ARMED = "armed"
@@ -196,7 +283,9 @@ class GateCommand(Enum):
 
     PASS_READ = "pass_read"  # noqa: S105  a way to pass, not a password
     PASS_HARMLESS = "pass_harmless"  # noqa: S105  a way to pass, not a password
+    OPEN_SOCKET = "open_socket"
     BEGIN_SAVE = "begin_save"
+    HOLD_BACK = "hold_back"
     STOP_WRITE = "stop_write"
     REFUSE_HOST = "refuse_host"
     REFUSE_READ = "refuse_read"
@@ -208,7 +297,9 @@ _Cause = RequestKind | GateSignal
 
 _NEVER_A_WRITE: dict[_Cause, GateCommand] = {
     RequestKind.READ: GateCommand.PASS_READ,
+    RequestKind.SOCKET: GateCommand.OPEN_SOCKET,
     RequestKind.HARMLESS_WRITE: GateCommand.STOP_WRITE,
+    RequestKind.BLOCKED_WRITE: GateCommand.HOLD_BACK,
     RequestKind.SAVE_WRITE: GateCommand.STOP_WRITE,
     RequestKind.OTHER_WRITE: GateCommand.STOP_WRITE,
     RequestKind.FOREIGN_HOST: GateCommand.REFUSE_HOST,
@@ -249,6 +340,7 @@ TRANSITIONS: Transitions = {
         GateState.ENDED,
         {
             RequestKind.READ: (GateState.ENDED, GateCommand.REFUSE_READ),
+            RequestKind.SOCKET: (GateState.ENDED, GateCommand.STOP_WRITE),
             GateSignal.SETTLE: (GateState.ENDED, GateCommand.NOTHING),
         },
     ),
@@ -263,6 +355,8 @@ class FenceCounts:
     harmless_writes: int = 0
     stopped_writes: int = 0
     refused_hosts: int = 0
+    blocked_writes: int = 0
+    sockets: int = 0
 
 
 @frozen
@@ -324,15 +418,20 @@ class Gate:
 def step(gate: Gate, event: GateEvent) -> tuple[Gate, GateCommand]:
     """Move the gate on. Total.
 
-    An ``Arm`` is refused when a harmless route could hold the save: the save could have passed uncounted.
+    An ``Arm`` is refused when a harmless or a blocked route could hold the save: it could have passed uncounted, or be
+    held back before and after without a word.
     """
-    if isinstance(event, Arm) and any(overlaps(event.route, route) for route in gate.rules.harmless_writes):
+    if isinstance(event, Arm) and _could_hold(gate.rules, event.route):
         return gate, GateCommand.REFUSE_ARM
     state, command = TRANSITIONS[gate.state, _cause(gate, event)]
     moved = evolve(gate, state=state, counts=_counted(gate.counts, command))
     if isinstance(event, Arm) and command is not GateCommand.REFUSE_ARM:
         moved = evolve(moved, route=event.route, stopped_before_arm=gate.counts.stopped_writes)
     return moved, command
+
+
+def _could_hold(rules: FenceRules, save: WriteRoute) -> bool:
+    return any(overlaps(save, route) for route in (*rules.harmless_writes, *rules.blocked_writes))
 
 
 def _cause(gate: Gate, event: GateEvent) -> _Cause:
@@ -352,19 +451,14 @@ def _cause(gate: Gate, event: GateEvent) -> _Cause:
 
 
 def _counted(counts: FenceCounts, command: GateCommand) -> FenceCounts:
-    match command:
-        case GateCommand.PASS_READ:
-            return evolve(counts, reads=counts.reads + 1)
-        case GateCommand.PASS_HARMLESS:
-            return evolve(counts, harmless_writes=counts.harmless_writes + 1)
-        case GateCommand.STOP_WRITE:
-            return evolve(counts, stopped_writes=counts.stopped_writes + 1)
-        case GateCommand.REFUSE_HOST:
-            return evolve(counts, refused_hosts=counts.refused_hosts + 1)
-        case GateCommand.BEGIN_SAVE | GateCommand.REFUSE_READ | GateCommand.REFUSE_ARM | GateCommand.NOTHING:
-            return counts
-        case _:  # pragma: no cover
-            assert_never(command)
+    return FenceCounts(
+        reads=counts.reads + (command is GateCommand.PASS_READ),
+        harmless_writes=counts.harmless_writes + (command is GateCommand.PASS_HARMLESS),
+        stopped_writes=counts.stopped_writes + (command is GateCommand.STOP_WRITE),
+        refused_hosts=counts.refused_hosts + (command is GateCommand.REFUSE_HOST),
+        blocked_writes=counts.blocked_writes + (command is GateCommand.HOLD_BACK),
+        sockets=counts.sockets + (command is GateCommand.OPEN_SOCKET),
+    )
 
 
 @unique

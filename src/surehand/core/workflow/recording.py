@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 from attrs import field, frozen
 
 from surehand.core.schema import Items, Number, Text
-from surehand.core.workflow.bundle import DateForm, DialogAnswer, Key, OriginText, Rule
+from surehand.core.workflow.bundle import DateForm, DialogAnswer, Key, Rule
 from surehand.core.workflow.route import Operation
-from surehand.core.workflow.target import Path, QueryPart, Target
+from surehand.core.workflow.target import OriginText, Path, QueryPart, Target
 
 Seen = Annotated[str, Text(max_length=20_000)]
 Short = Annotated[str, Text(max_length=500)]

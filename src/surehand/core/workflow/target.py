@@ -16,6 +16,7 @@ from surehand.core.schema import Items, Text
 
 Identifier = Annotated[str, Text(pattern="^[a-z][a-z0-9_]{0,39}$")]
 Path = Annotated[str, Text(pattern=r"^/[^\s#]*$", max_length=500)]
+OriginText = Annotated[str, Text(pattern=r"^https?://[^\s/?#@]+$", max_length=260)]
 QueryName = Annotated[str, Text(pattern=r"^[^\s=&#]{1,100}$")]
 
 

@@ -210,7 +210,8 @@ class Fence:
         """Open a port for a run; no write passes there but the harmless ones.
 
         Args:
-            run_id: Letters, digits, ``_`` and ``-``; names the journal, which must not exist yet.
+            run_id: Letters, digits, ``_`` and ``-``; names the journal, which must not exist yet. A run that needs a
+                second port, which is never armed, adds ``-`` and a word to its id.
             rules: What may pass.
 
         Raises:

@@ -15,7 +15,7 @@ from cattrs.strategies import configure_tagged_union
 
 from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
 from surehand.core.workflow.reach import ProxySettings
-from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.route import Operation, WriteRoute
 
 
 @frozen
@@ -137,8 +137,21 @@ Notice = Ready | Opened | Settled | Counted | Accepted | Refused | BoundaryAsked
 LINE_LIMIT = 1024 * 1024
 
 _converter = make_converter(forbid_extra_keys=True, detailed_validation=False)
+configure_tagged_union(Operation, _converter, tag_name="is")
 configure_tagged_union(Order, _converter, tag_name="is")
 configure_tagged_union(Notice, _converter, tag_name="is")
+
+
+def _read_operation(value: object, _kind: object) -> object:
+    return None if value is None else _converter.structure(value, cast("type[object]", Operation))
+
+
+def _write_operation(operation: Operation | None) -> object:
+    return None if operation is None else _converter.unstructure(operation, Operation)
+
+
+_converter.register_structure_hook(Operation | None, _read_operation)
+_converter.register_unstructure_hook(Operation | None, _write_operation)
 
 
 class ControlError(Exception):

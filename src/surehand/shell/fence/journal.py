@@ -20,11 +20,14 @@ from surehand.core.workflow.fence import FLUSHED_TO_DISK, Journal, Stage, journa
 #: The folder of all journals, in the state folder.
 JOURNALS: Final = "fence"
 
-_JOURNAL: Final = re.compile(r"(run_[0-9a-f]{32})\.jsonl")
+_JOURNAL: Final = re.compile(r"(run_[0-9a-f]{32})(?:-[a-z0-9-]{1,20})?\.jsonl")
 
 
 def run_of_journal(path: Path) -> str | None:
-    """The run whose journal this is, by its name; ``None`` for anything else."""
+    """The run whose journal this is, by its name; ``None`` for anything else.
+
+    A run has further journals where it opens further ports, as for its read-back; their names add ``-`` and a word.
+    """
     found = _JOURNAL.fullmatch(path.name)
     return None if found is None else found[1]
 

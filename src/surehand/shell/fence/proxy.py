@@ -5,6 +5,7 @@ Laws of this module:
 - The port is on loopback. What the gate does not let pass gets a short refusal, and never reaches the network.
 - An app that cannot be reached looks to the browser as without a fence: the connection ends.
 - A read may be repeated once when a pooled connection turns out to be dead. A write is never repeated.
+- A WebSocket ends with its run.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from surehand.shell.fence.wire import (
     PlainStream,
     Wire,
     answer_empty,
+    carry_socket,
     put_request,
     read_answer,
     read_request,
@@ -152,7 +154,10 @@ class RunProxy:
                 await self._pass_once(incoming, wire)
             case GateCommand.BEGIN_SAVE:
                 return await self._save(incoming, wire, browser)
-            case GateCommand.STOP_WRITE | GateCommand.REFUSE_HOST:
+            case GateCommand.OPEN_SOCKET:
+                await self._pass_socket(incoming, wire)
+                return False
+            case GateCommand.HOLD_BACK | GateCommand.STOP_WRITE | GateCommand.REFUSE_HOST:
                 await answer_empty(wire, _FORBIDDEN)
                 return False
             case GateCommand.REFUSE_READ | GateCommand.REFUSE_ARM | GateCommand.NOTHING:
@@ -183,6 +188,13 @@ class RunProxy:
         answer = await _ask(upstream, incoming)
         try:
             await relay(upstream, answer, browser)
+        finally:
+            upstream.close()
+
+    async def _pass_socket(self, incoming: Incoming, browser: Wire) -> None:
+        upstream, _ = await self.run.pool.dialer.connect(incoming.origin)
+        try:
+            await carry_socket(upstream, incoming, browser)
         finally:
             upstream.close()
 

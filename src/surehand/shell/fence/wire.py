@@ -5,10 +5,12 @@ Laws of this module:
 - Message framing is judged by h11 and written anew; a message whose length can be read in two ways is refused.
 - What only concerns one connection is not carried over to the other.
 - Heads and held bodies are bounded; answers are passed on as they come.
+- What follows the opening of a WebSocket is passed on unread.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Protocol, runtime_checkable
 
 import h11
@@ -21,6 +23,7 @@ BODY_LIMIT = 64 * 1024 * 1024
 
 _HEAD_LIMIT = 128 * 1024
 _READ_SIZE = 65_536
+_SWITCHING = 101
 
 _ONE_CONNECTION_ONLY = frozenset(
     {
@@ -141,6 +144,18 @@ class Wire:
             self.http.start_next_cycle()
         return done
 
+    async def switched(self) -> AsyncIterator[bytes]:
+        """What comes after the protocol was switched, unread, until the end."""
+        data = self.http.trailing_data[0] or await self._stream.read(_READ_SIZE)
+        while data:
+            yield data
+            data = await self._stream.read(_READ_SIZE)
+
+    async def send_on(self, data: bytes) -> None:
+        """Send what came on another connection after its protocol was switched."""
+        self._stream.write(data)
+        await self._stream.drain()
+
     def close(self) -> None:
         """Close the connection."""
         self._stream.close()
@@ -180,14 +195,15 @@ async def read_request(wire: Wire, request: h11.Request, tunnel: Origin | None) 
         origin=str(origin),
         path=path,
         content_type=", ".join(_values(request.headers, b"content-type")),
-        upgrades=b"upgrade" in names,
-        overrides_method=not _METHOD_OVERRIDES.isdisjoint(names),
+        upgrade=_joined(request.headers, {b"upgrade"}),
+        override=_joined(request.headers, _METHOD_OVERRIDES),
+        encoded=_joined(request.headers, {b"content-encoding"}) is not None,
     )
     declared = next(iter(_values(request.headers, b"content-length")), "0")
     body = None if int(declared) > BODY_LIMIT else await _read_body(wire)
     if body is None:
         return Incoming(evolve(head, oversized=True), origin, request, b"")
-    return Incoming(head, origin, _sent_on(request, origin, path, body), body)
+    return Incoming(evolve(head, body=body), origin, _sent_on(request, origin, path, body), body)
 
 
 def _destination(request: h11.Request, tunnel: Origin | None) -> tuple[Origin, str]:
@@ -203,6 +219,12 @@ def _destination(request: h11.Request, tunnel: Origin | None) -> tuple[Origin, s
     if not target.startswith(("/", "*")) or hosts != [tunnel]:
         raise MalformedRequestError
     return tunnel, target
+
+
+def _joined(headers: Headers, wanted: AbstractSet[bytes]) -> str | None:
+    """What all headers of these names say; ``None`` when there is none."""
+    values = [value.decode("latin-1") for name, value in headers if name in wanted]
+    return ", ".join(values) if values else None
 
 
 def _values(headers: Headers, wanted: bytes) -> list[str]:
@@ -239,14 +261,17 @@ class _RawHeaders(Protocol):
     def raw_items(self) -> list[tuple[bytes, bytes]]: ...
 
 
+def _as_written(headers: Headers) -> Headers:
+    return headers.raw_items() if isinstance(headers, _RawHeaders) else headers
+
+
 def _end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:
     """The headers that are not about one connection, with their names as they were written."""
-    raw = headers.raw_items() if isinstance(headers, _RawHeaders) else headers
     listed = {
         name.strip().lower().encode("latin-1") for value in _values(headers, b"connection") for name in value.split(",")
     }
     dropped = _ONE_CONNECTION_ONLY | listed
-    return [(name, value) for name, value in raw if name.lower() not in dropped]
+    return [(name, value) for name, value in _as_written(headers) if name.lower() not in dropped]
 
 
 def put_request(upstream: Wire, incoming: Incoming) -> None:
@@ -295,6 +320,46 @@ async def relay(upstream: Wire, answer: h11.Response, browser: Wire) -> None:
             return
         else:
             raise UpstreamError
+
+
+async def carry_socket(upstream: Wire, incoming: Incoming, browser: Wire) -> None:
+    """Open a WebSocket and pass on what both sides send, until one of them ends; another answer is passed on as it is.
+
+    Raises:
+        UpstreamError: The server gave no answer that can be read.
+        h11.RemoteProtocolError: The answer is not HTTP.
+    """
+    asked = incoming.request
+    upstream.put(h11.Request(method=asked.method, target=asked.target, headers=_upgraded(asked.headers)))
+    upstream.put(h11.EndOfMessage())
+    answer = await upstream.next_event()
+    if isinstance(answer, h11.Response):
+        await relay(upstream, answer, browser)
+        return
+    if not isinstance(answer, h11.InformationalResponse) or answer.status_code != _SWITCHING:
+        raise UpstreamError
+    browser.put(h11.InformationalResponse(status_code=_SWITCHING, headers=_upgraded(answer.headers)))
+    await browser.flush()
+    await _both_ways(upstream, browser)
+
+
+def _upgraded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [*_end_to_end(headers), (b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")]
+
+
+async def _pour(source: Wire, into: Wire) -> None:
+    async for data in source.switched():
+        await into.send_on(data)
+
+
+async def _both_ways(one: Wire, other: Wire) -> None:
+    pours = {asyncio.create_task(_pour(one, other)), asyncio.create_task(_pour(other, one))}
+    try:
+        await asyncio.wait(pours, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for pour in pours:
+            pour.cancel()
+        await asyncio.gather(*pours, return_exceptions=True)
 
 
 async def answer_empty(browser: Wire, status: int) -> None:
