@@ -121,6 +121,19 @@ class FailedCheck(Enum):
     STORE_OF_OTHER_KIND = "store_of_other_kind"
     STORE_NEWER = "store_newer"
     STORE_RESTORED = "store_restored"
+    SANDBOX_ONLY = "sandbox_only"
+    NOT_CERTIFIED = "not_certified"
+    NOT_ADMITTED = "not_admitted"
+    ADMISSION_EXPIRED = "admission_expired"
+    ADMISSION_REVOKED = "admission_revoked"
+    NOT_ENCRYPTED = "not_encrypted"
+    NOT_SEALED = "not_sealed"
+    IDENTITY_TOO_WEAK = "identity_too_weak"
+    READ_BACK_INCOMPLETE = "read_back_incomplete"
+    READ_BACK_TOO_WEAK = "read_back_too_weak"
+    DUPLICATE_GUARD_MISSING = "duplicate_guard_missing"
+    SOCKETS_OPEN = "sockets_open"
+    TRANSPORT_NOT_PROTECTED = "transport_not_protected"
 
 
 @frozen

@@ -79,7 +79,7 @@ def proxy_for(settings: ProxySettings, origin: Origin) -> Proxy | UnsupportedPro
     """The proxy on the way to an app; ``None`` when it is reached without one."""
     text = settings.https if origin.scheme == "https" else settings.http
     host = origin.host.strip("[]").rstrip(".")
-    if not text or _is_loopback(host) or any(_is_of(entry, host, origin.port) for entry in _entries(settings.bypass)):
+    if not text or is_loopback(host) or any(_is_of(entry, host, origin.port) for entry in _entries(settings.bypass)):
         return None
     match = _PROXY.fullmatch(text)
     port = _PROXY_PORT if match is None or match["port"] is None else int(match["port"])
@@ -105,7 +105,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host (IPv6 without brackets) is this very machine, by its name or address."""
     address = _address(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 

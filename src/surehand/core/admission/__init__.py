@@ -1,0 +1,1 @@
+"""Signed records: what was certified, and what a person admitted."""
