@@ -37,7 +37,7 @@ from surehand.core.workflow.manifest import (
     workflow_text,
 )
 from surehand.shell.config import ConfigError
-from surehand.shell.files import UnsafeFileError, open_private, private_folder, read_private, sync_folder, write_durably
+from surehand.shell.files import UnsafeFileError, private_folder, read_start, sync_folder, write_durably
 from surehand.shell.identity import find_machine_key, new_salt
 
 #: Holds the passphrase of encrypted bundles.
@@ -178,7 +178,7 @@ def _key_of(path: Path) -> bytes:
     try:
         if path.stat().st_mode & _OTHERS_MAY:
             raise ConfigError("the key file must be readable for its owner alone (mode 600)")
-        return read_private(path).rstrip(b"\r\n")
+        return read_start(path, LONGEST_KEY + 2).rstrip(b"\r\n")
     except (OSError, UnsafeFileError):
         raise ConfigError("the key file cannot be read") from None
 
@@ -212,8 +212,7 @@ def _read_file(path: Path) -> bytes:
         raise BundleRefusedError(BundleProblem.FILE_UNKNOWN)
     if path.is_symlink():
         raise BundleRefusedError(BundleProblem.SYMBOLIC_LINK)
-    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as stream:
-        content = stream.read(LARGEST[path.name] + 1)
+    content = read_start(path, LARGEST[path.name] + 1)
     if len(content) > LARGEST[path.name]:
         raise BundleRefusedError(BundleProblem.TOO_LARGE)
     return content

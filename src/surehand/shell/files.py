@@ -128,6 +128,17 @@ def read_private(path: Path) -> bytes:
         os.close(descriptor)
 
 
+def read_start(path: Path, size: int) -> bytes:
+    """The first bytes of a regular file, at most so many.
+
+    Raises:
+        UnsafeFileError: A symbolic link or something other than a regular file stands there.
+        OSError: The file is missing or the file system refuses.
+    """
+    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as stream:
+        return stream.read(size)
+
+
 def write_durably(path: Path, content: bytes, *, exclusive: bool = False, sync_name: bool = True) -> bool:
     """Put content under a name, at once or not at all, flushed to disk.
 
