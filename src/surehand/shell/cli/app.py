@@ -9,6 +9,7 @@ Laws of this module:
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import click
@@ -43,6 +44,9 @@ COMMANDS: Final = {
     "demo": "surehand.shell.cli.demo",
     "run": "surehand.shell.cli.run",
     "runs": "surehand.shell.cli.runs",
+    "bundle": "surehand.shell.cli.bundle",
+    "certify": "surehand.shell.cli.certify",
+    "admit": "surehand.shell.cli.admit",
     "audit": "surehand.shell.cli.audit",
     "doctor": "surehand.shell.cli.doctor",
     "install": "surehand.shell.cli.install",
@@ -119,3 +123,38 @@ def engine_option(name: str) -> Callable[[CommandFunction], CommandFunction]:
 def json_option(function: CommandFunction) -> CommandFunction:
     """``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def key_file_option(function: CommandFunction) -> CommandFunction:
+    """``--key-file``."""
+    return click.option(
+        "--key-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="What encrypted bundles are opened with, in a file of mode 600.  [default: SUREHAND_BUNDLE_KEY]",
+    )(function)
+
+
+def policy_option(function: CommandFunction) -> CommandFunction:
+    """``--policy``."""
+    return click.option(
+        "--policy", default="permissive", show_default=True, metavar="NAME|FILE", help="The policy, or its TOML file."
+    )(function)
+
+
+def origin_option(function: CommandFunction) -> CommandFunction:
+    """``--origin``."""
+    return click.option(
+        "--origin", callback=_as_origin, metavar="URL", help="Where the app is, if not where it was recorded."
+    )(function)
+
+
+def _as_origin(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from surehand.core.workflow.fence import parse_origin  # noqa: PLC0415 - only where it is given
+
+    if value is None:
+        return None
+    origin = parse_origin(value)
+    if origin is None:
+        raise click.BadParameter("an origin is scheme://host or scheme://host:port")
+    return str(origin)
