@@ -229,6 +229,8 @@ class Bench:
     missing: tuple[FailedCheck, ...] = ()
     closed: bool = False
     runs_enabled: bool = True
+    digest: str = "e" * 64
+    failing: tuple[FailedCheck, ...] = ()
     executor: Executor | None = None
     locks: list[OwnerLock] = field(factory=list[OwnerLock])
     service: Service = field(init=False)
@@ -246,8 +248,10 @@ class Bench:
     def make_service(self) -> Service:
         """A service on the same store and engine: what another process would have."""
         bundle = sandbox_bundle()
-        entry = WorkflowEntry(bundle, default_card(bundle), CrewSource(self._start))
-        return Service(catalog=Catalog(Mode.SANDBOX, entry), open_premises=self._open, runs_enabled=self.runs_enabled)
+        entry = WorkflowEntry(
+            bundle, default_card(bundle), CrewSource(self._start), digest=self.digest, gate=self._gate
+        )
+        return Service(catalog=Catalog(Mode.SANDBOX, entry, runs_enabled=self.runs_enabled), open_premises=self._open)
 
     def call(self, request_id: str = "entry-1", **changed: object) -> Ticket:
         """One call of the workflow, its inputs changed as told."""
@@ -298,6 +302,9 @@ class Bench:
         if self.closed:
             raise StoreUnavailableError("told to fail")
         return Premises(self.folder, self.store, KEY)
+
+    def _gate(self, _origin: str | None) -> tuple[FailedCheck, ...]:
+        return self.failing
 
     def _start(self, premises: Premises) -> Crew:
         if self.missing:

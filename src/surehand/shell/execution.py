@@ -12,22 +12,16 @@ Laws of this module:
 
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Final
 
 from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, Phase
 from surehand.core.outcome.result import CallFacts, EngineName, FailedCheck, Mode, RunResult, project
 from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, kept_answer
-from surehand.core.request.record import RunRecord, owner_gone
+from surehand.core.request.record import RunRecord, instant, owner_gone
 from surehand.shell.clock import Clock
 from surehand.shell.engines.base import Engine, Job, RunRefusedError
 from surehand.shell.store.base import RunStore, StoreError
-
-#: The years 1000 to 9999, in seconds since the epoch.
-_FIRST_SECOND: Final = -30_610_224_000
-_LAST_SECOND: Final = 253_402_300_799
 
 
 @frozen
@@ -56,14 +50,7 @@ class StoreBoundary:
 
 def told(evidence: Evidence, record: RunRecord, engine: EngineName, mode: Mode, clock: Clock) -> RunResult:
     """The result of one attempt, dated now if the record was checked."""
-    return project(evidence, facts_of(record, engine, mode, checked_at=_instant(clock.now())))
-
-
-def _instant(seconds: int) -> str | None:
-    """The time as results say it; ``None`` for one that no calendar of four digits holds, as of a clock gone astray."""
-    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return project(evidence, facts_of(record, engine, mode, checked_at=instant(clock.now())))
 
 
 def facts_of(record: RunRecord, engine: EngineName, mode: Mode, checked_at: str | None = None) -> CallFacts:

@@ -208,6 +208,31 @@ class Gate:
             return open_private(self._path, os.O_RDONLY | os.O_CREAT)
 
 
+class Place:
+    """A lock file that one holds until it lets go, or until its process ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, path: Path) -> Self | None:
+        """Take the place if it is free; its file is made when missing and never removed.
+
+        Raises:
+            UnsafeFileError: A symbolic link or something other than a file stands there.
+            OSError: The file system refuses.
+        """
+        descriptor = open_private(path, os.O_RDONLY | os.O_CREAT)
+        if _try_lock(descriptor, fcntl.LOCK_EX):
+            return cls(descriptor)
+        os.close(descriptor)
+        return None
+
+    def release(self) -> None:
+        """Let go."""
+        _let_go(self._descriptor)
+
+
 def _try_lock(descriptor: int, kind: int) -> bool:
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)

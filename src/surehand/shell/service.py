@@ -4,6 +4,8 @@ Laws of this module:
 
 - Every call that is well formed gets a contract result, and leaves a record if anything can be recorded at all.
 - Nothing is executed that the store's gate did not start, and a started run is submitted exactly once.
+- Before an attempt starts, the checks of its workflow are asked; one that fails refuses it by name. What was answered
+  already is answered again, whatever they say now.
 - What an earlier attempt may have done limits what a refusal may say; core decides how.
 - An end that could not be stored is given all the same, and is stored as soon as the store takes it.
 - Waiting costs no thread: a run of this process answers by its future, one thread watches those of other processes.
@@ -37,10 +39,11 @@ from surehand.core.request.answers import STILL_RUNNING
 from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.card import Card
+from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview, attempt_report
 from surehand.core.workflow.params import check_inputs
 from surehand.shell.catalog import Catalog, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK, Clock
-from surehand.shell.engines.base import Job
+from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.execution import end_unlaunched, facts_of, kept_result, save_late, settle_gone, unheard_of
 from surehand.shell.executors import EngineUnavailableError, Executor
 from surehand.shell.files import UnsafeFileError
@@ -48,6 +51,9 @@ from surehand.shell.identity import new_run_id
 from surehand.shell.locks import is_alive
 from surehand.shell.store.base import StoreError, StoreUnavailableError
 from surehand.shell.watching import ForeignRuns, answer
+
+#: Stands for the URL of a call among its inputs; no input can have this name.
+_URL: Final = "*url"
 
 
 class UnknownRunError(LookupError):
@@ -78,6 +84,7 @@ class _Call:
     workflow: str = field(repr=False)
     inputs: Mapping[str, object] = field(repr=False)
     declared: str | None = None
+    url: str | None = field(default=None, repr=False)
 
 
 @define
@@ -100,14 +107,12 @@ class Service:
         open_premises: Callable[[], Premises],
         clock: Clock = SYSTEM_CLOCK,
         run_ids: Callable[[], str] = new_run_id,
-        runs_enabled: bool = True,
     ) -> None:
         self.mode: Final[Mode] = catalog.mode
         self._catalog = catalog
         self._open_premises = open_premises
         self._new_run_id = run_ids
         self._clock = clock
-        self._runs_enabled = runs_enabled
         self._guard = threading.Lock()
         self._premises: Premises | None = None
         self._closed = False
@@ -122,13 +127,38 @@ class Service:
         """The cards of the workflows that are served; nothing is opened or started."""
         return self._catalog.cards()
 
-    def run_workflow(self, workflow: str, inputs: Mapping[str, object], request_id: str) -> Ticket:
+    def unavailable(self) -> tuple[Unavailable, ...]:
+        """What cannot be served; nothing is opened or started."""
+        return self._catalog.unavailable()
+
+    def workflows(self) -> tuple[WorkflowEntry, ...]:
+        """Every workflow that is served; nothing is opened or started."""
+        return self._catalog.entries()
+
+    def overview(self, workflow: str) -> WorkflowOverview | None:
+        """What a reader is told of a workflow; ``None`` for one that is not known here."""
+        return self._catalog.overview(workflow)
+
+    def report(self, run_id: str) -> RunReport | None:
+        """What a reader is told of a run; ``None`` for an unknown one.
+
+        Raises:
+            StoreError: The store cannot answer.
+        """
+        result = self._look(run_id)
+        record = None if result is None else self._open().store.load(run_id)
+        return None if result is None or record is None else self._report(record, result)
+
+    def run_workflow(
+        self, workflow: str, inputs: Mapping[str, object], request_id: str, *, url: str | None = None
+    ) -> Ticket:
         """Answer one call; a run that it starts goes on by itself.
 
         Args:
             workflow: The name of a workflow; any other text is answered ``unknown_workflow``.
             inputs: The values by input name; they live in memory only.
             request_id: The caller's id of this intended entry.
+            url: The origin of the app for this call alone, where the operator lets calls say it.
 
         Returns:
             The ticket, after the reservation is on disk.
@@ -137,7 +167,7 @@ class Service:
             NotARequestIdError: The request id is not one; nothing was recorded.
         """
         key = keys.request_key(keys.RequestId.parse(request_id))
-        call = _Call(self._new_run_id(), key, workflow, inputs)
+        call = _Call(self._new_run_id(), key, workflow, inputs, url=url)
         try:
             premises = self._open()
             history = self._history(premises, key)
@@ -287,15 +317,22 @@ class Service:
         entry = self._catalog.find(call.workflow)
         earlier = gate.earlier_attempts(history)
         if entry is None:
-            return self._refuse(premises, call, CallRefused(Refusal.UNKNOWN_WORKFLOW, earlier))
+            return self._refuse_unserved(premises, call, earlier)
         known = evolve(call, declared=entry.bundle.workflow)
-        if not self._runs_enabled:
+        if not self._catalog.runs_enabled:
             return self._refuse(premises, known, CallRefused(Refusal.RUNS_DISABLED, earlier))
-        checked = check_inputs(entry.bundle.parameters, call.inputs)
+        checked = check_inputs(entry.bundle.parameters, {**entry.defaults, **call.inputs})
         if isinstance(checked, Failure):
             refused = CallRefused(Refusal.INVALID_INPUT, earlier)
             return self._refuse(premises, known, refused, input_problems=checked.failure())
         return self._pass_gate(premises, known, entry, checked.unwrap(), history)
+
+    def _refuse_unserved(self, premises: Premises, call: _Call, earlier: EarlierAttempts) -> Ticket:
+        """Refuse a name that nothing is served under: unknown, or known and not to be used now."""
+        if self._catalog.find_unavailable(call.workflow) is None:
+            return self._refuse(premises, call, CallRefused(Refusal.UNKNOWN_WORKFLOW, earlier))
+        refused = CallRefused(Refusal.WORKFLOW_UNAVAILABLE, earlier)
+        return self._refuse(premises, call, refused, failed_checks=(FailedCheck.BUNDLE_UNREADABLE,))
 
     def _pass_gate(
         self,
@@ -311,21 +348,33 @@ class Service:
             request_key=call.request_key,
             attempt=0,
             workflow=entry.bundle.workflow,
-            fingerprint=keys.fingerprint(premises.fingerprint_key, entry.bundle.workflow, inputs),
+            fingerprint=keys.fingerprint(premises.fingerprint_key, entry.bundle.workflow, _asked(call, inputs)),
             owner="",
             journaled=False,
             phase=Phase.RESERVED,
             created_at=self._clock.now(),
+            bundle=entry.digest,
         )
         decision = gate.decide(history, draft)
         if not isinstance(decision, Start):
             return self._answer(premises, call, decision)
+        failed = entry.gate(call.url)
+        if failed:
+            refused = CallRefused(Refusal.NOT_READY_TO_RUN, gate.earlier_attempts(history))
+            return self._refuse(premises, call, refused, failed_checks=failed)
+        return self._staff(premises, call, entry, draft, inputs)
+
+    def _staff(
+        self, premises: Premises, call: _Call, entry: WorkflowEntry, draft: RunRecord, inputs: dict[str, str]
+    ) -> Ticket:
+        """Find who executes the attempt, and reserve it for them."""
         try:
             crew = entry.crews.get(premises)
             executor, owner = crew.executor, crew.executor.owner_token
-            job = Job(run_id=call.run_id, bundle=entry.bundle, inputs=inputs, target=crew.target(inputs))
+            target = _target(crew.target(inputs), call.url)
+            job = Job(run_id=call.run_id, bundle=entry.bundle, inputs=inputs, target=target)
         except EngineUnavailableError as error:
-            refused = CallRefused(Refusal.ENGINE_UNAVAILABLE, gate.earlier_attempts(history))
+            refused = CallRefused(Refusal.ENGINE_UNAVAILABLE, self._earlier(premises, call))
             return self._refuse(premises, call, refused, failed_checks=error.checks)
         owned = evolve(draft, owner=owner, journaled=executor.journaled)
         self._own_tokens.add(owner)
@@ -392,6 +441,22 @@ class Service:
     def _earlier(self, premises: Premises, call: _Call) -> EarlierAttempts:
         return gate.earlier_attempts(self._history(premises, call.request_key))
 
+    def _report(self, record: RunRecord, result: RunResult) -> RunReport:
+        store = self._open().store
+        attempts = store.attempts(record.request_key) if record.attempt else (record,)
+        entry = None if record.workflow is None else self._catalog.find(record.workflow)
+        return RunReport(
+            run_id=record.run_id,
+            workflow_id=None if entry is None else entry.id,
+            current_version=entry is not None and bool(record.bundle) and record.bundle == entry.digest,
+            attempts=tuple(
+                attempt_report(each, kept_result(each, EngineName.NONE, self.mode), record) for each in attempts
+            ),
+            input_problems=len(result.input_problems),
+            failed_checks=len(result.failed_checks),
+            reported_late=store.late_report(record.run_id) is not None,
+        )
+
     def _running(self, record: RunRecord, engine: EngineName) -> RunResult:
         return project(STILL_RUNNING, facts_of(record, engine, self.mode))
 
@@ -450,6 +515,16 @@ class Service:
         except StoreError:
             return False
         return True
+
+
+def _asked(call: _Call, inputs: dict[str, str]) -> dict[str, str]:
+    """What a request is told apart by: its inputs, and where its app is if the call says so."""
+    return inputs if call.url is None else {**inputs, _URL: call.url}
+
+
+def _target(target: AppTarget, url: str | None) -> AppTarget:
+    """Where the app is; a call that may say so is heard before anything else."""
+    return target if url is None else evolve(target, origin=url, record_origin=url)
 
 
 def _follow(shared: Future[RunResult]) -> Future[RunResult]:

@@ -10,13 +10,18 @@ from typing import Final
 
 from surehand.core.outcome.evidence import (
     Approval,
+    CheckLevel,
+    Delivery,
     Evidence,
+    ExecutionOutcome,
     NoPause,
     Phase,
     ProcessFact,
     RecordUnreadable,
+    Report,
     ReportMissing,
     RunObserved,
+    TransactionOutcome,
 )
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.record import RunRecord
@@ -26,6 +31,21 @@ STILL_RUNNING: Final = RunObserved(ProcessFact.STILL_RUNNING, ReportMissing(), N
 
 #: A run whose engine was never asked to execute it.
 NOT_LAUNCHED: Final = RunObserved(ProcessFact.NOT_LAUNCHED, ReportMissing(), NoPause(), Approval.NOT_ASKED)
+
+#: A run that its caller stopped before its engine was asked to execute it.
+STOPPED_WHILE_WAITING: Final = RunObserved(
+    ProcessFact.EXITED_CLEANLY,
+    Report(
+        TransactionOutcome.CANCELED,
+        ExecutionOutcome.HALTED,
+        success=False,
+        delivery=Delivery.NOT_SENT,
+        check=CheckLevel.UNCHECKED,
+        minimum=CheckLevel.SAME_PAGE,
+    ),
+    NoPause(),
+    Approval.NOT_ASKED,
+)
 
 #: A run whose engine ended without saying how.
 NO_REPORT: Final = RunObserved(ProcessFact.EXITED_WITH_ERROR, ReportMissing(), NoPause(), Approval.NOT_ASKED)

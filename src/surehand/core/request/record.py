@@ -7,6 +7,7 @@ Laws of this module:
 - The legal moves are one table, which every store reads.
 """
 
+from datetime import UTC, datetime
 from typing import Final
 
 from attrs import evolve, frozen
@@ -64,6 +65,18 @@ MOVES: Final[dict[Phase, frozenset[Phase]]] = {
     Phase.DELIVERING: frozenset({Phase.RESERVED, Phase.STARTED}),
     Phase.FINISHED: frozenset({Phase.RESERVED, Phase.STARTED, Phase.DELIVERING}),
 }
+
+
+#: The years 1000 to 9999, in seconds since the epoch.
+_FIRST_SECOND: Final = -30_610_224_000
+_LAST_SECOND: Final = 253_402_300_799
+
+
+def instant(seconds: int) -> str | None:
+    """The time as results say it; ``None`` for one that no calendar of four digits holds, as of a clock gone astray."""
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def may_move(record: RunRecord, owner: str, phase: Phase) -> bool:

@@ -9,7 +9,7 @@ Laws of this module:
 - A card is bounded in size, whatever the bundle holds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum, unique
 from typing import Annotated, Final, Literal
 
@@ -132,6 +132,26 @@ def choose_card(bundle: Bundle, data: object) -> CardChoice:
     return CardChoice(_assembled(bundle, words, title, written.purpose, written.done_means))
 
 
+def fitting(card: Card, fits: Callable[[Card], bool]) -> Card:
+    """The card with as much of its words as fits: all of them, or the titles alone, or the names alone.
+
+    Args:
+        card: The whole card.
+        fits: Whether a card fits; the barest one is shown whatever it says, and is bounded by its own limits.
+    """
+    return next((shown for shown in (card, _without_details(card)) if fits(shown)), _bare(card))
+
+
+def _without_details(card: Card) -> Card:
+    return evolve(card, inputs=tuple(map(_cut, card.inputs)))
+
+
+def _bare(card: Card) -> Card:
+    """Names, kinds and lengths, in fixed words."""
+    inputs = tuple(evolve(_cut(each), title=each.name) for each in card.inputs)
+    return evolve(card, title=card.name, purpose=DEFAULT_PURPOSE, done_means=DEFAULT_DONE_MEANS, inputs=inputs)
+
+
 def _warning(bundle: Bundle, written: WrittenCard) -> CardWarning | None:
     names = [each.name for each in written.inputs]
     texts = list(_texts(written))
@@ -202,7 +222,13 @@ def _within(shown: CardInput, budget: int) -> CardInput:
     """The input, without its details when they do not fit into what is left of the budget."""
     if _detail_size(shown) <= budget:
         return shown
-    return evolve(shown, description=None, choices=None, examples=None, pattern=None, details_left_out=True)
+    return _cut(shown)
+
+
+def _cut(shown: CardInput) -> CardInput:
+    """The input without its details; one that has none has nothing left out."""
+    bare = evolve(shown, description=None, choices=None, examples=None, pattern=None)
+    return shown if bare == shown else evolve(bare, details_left_out=True)
 
 
 def _detail_size(shown: CardInput) -> int:

@@ -21,7 +21,7 @@ from attrs import field, frozen
 
 from surehand.core.outcome.result import Mode, RunResult
 from surehand.shell.clock import SYSTEM_CLOCK
-from surehand.shell.engines.base import Job
+from surehand.shell.engines.base import Engine, Job
 from surehand.shell.engines.browser.engine import BrowserEngine
 from surehand.shell.engines.browser.messages import (
     Begin,
@@ -41,8 +41,10 @@ from surehand.shell.execution import execute_run
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.journal import JOURNALS
 from surehand.shell.locks import OwnerLock
+from surehand.shell.sessions import SessionStore
 from surehand.shell.store import open_store
 from surehand.shell.store.base import RunStore
+from surehand.shell.turns import TakingTurns
 
 #: The signals that ask for the end.
 _END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -121,13 +123,14 @@ class Inbox:
 
 @frozen
 class Duty:
-    """Executes the runs of one worker."""
+    """Executes the runs of one worker: ``turns`` is the engine, in front of apps that others enter things into too."""
 
     inbox: Inbox
     outgoing: BinaryIO
     store: RunStore
     lock: OwnerLock
     engine: BrowserEngine
+    turns: Engine
     mode: Mode
 
     def perform(self) -> None:
@@ -152,7 +155,7 @@ class Duty:
         record = self.store.load(task.job.run_id)
         if record is None or record.owner != self.lock.token:
             return None
-        return execute_run(self.store, self.engine, record, task.job, SYSTEM_CLOCK, self.mode, stop=task.stop)
+        return execute_run(self.store, self.turns, record, task.job, SYSTEM_CLOCK, self.mode, stop=task.stop)
 
     def _say(self, notice: Notice) -> None:
         """Say something to the parent. One that is gone finds it in the store, or another one does."""
@@ -181,7 +184,14 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
         store = open_store(folder)
         held.callback(store.close)
         inbox.open()
-        engine = BrowserEngine(folder / JOURNALS, headed=begin.headed, network=Network(begin.proxies))
+        engine = BrowserEngine(
+            folder / JOURNALS,
+            headed=begin.headed,
+            network=Network(begin.proxies),
+            sessions=SessionStore(folder),
+            databases={pair.name: pair.value for pair in begin.databases},
+        )
         held.callback(engine.close)
-        Duty(inbox, outgoing, store, lock, engine, begin.mode).perform()
+        turns = TakingTurns(engine, folder, begin.places) if begin.places else engine
+        Duty(inbox, outgoing, store, lock, engine, turns, begin.mode).perform()
     return True

@@ -10,7 +10,7 @@ Laws of this module:
 
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from importlib.util import find_spec
@@ -32,6 +32,7 @@ from surehand.shell.engines.browser.messages import (
     Finished,
     Notice,
     Order,
+    Pair,
     Ready,
     UnfittingLineError,
     WarmedUp,
@@ -118,12 +119,24 @@ class WorkerExecutor:
         mode: How the server was started.
         headed: Whether the browser shows a window.
         kept: File descriptors that the worker holds open as long as it lives.
+        places: Runs against one app at the same time, over all processes; 0 where none takes turns.
+        databases: The operator's databases, by the names that bundles use.
     """
 
-    def __init__(self, folder: Path, mode: Mode, *, headed: bool = False, kept: Collection[int] = ()) -> None:
+    def __init__(  # noqa: PLR0913 - what an installation may say about its worker
+        self,
+        folder: Path,
+        mode: Mode,
+        *,
+        headed: bool = False,
+        kept: Collection[int] = (),
+        places: int = 0,
+        databases: Mapping[str, Path] | None = None,
+    ) -> None:
         self.engine_name: Final = EngineName.BROWSER
         self.journaled: Final = True
-        self._begin = Begin(str(folder), mode, headed)
+        named = tuple(Pair(name, str(path)) for name, path in (databases or {}).items())
+        self._begin = Begin(str(folder), mode, headed, places=places, databases=named)
         self._kept = tuple(kept)
         self._guard = threading.Lock()
         self._worker: _Worker | None = None

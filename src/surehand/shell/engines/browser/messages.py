@@ -23,21 +23,28 @@ T = TypeVar("T")
 
 
 @frozen
-class Begin:
-    """The first order: where the store is, how the server was started, what the browser shows, and the proxies."""
-
-    folder: str
-    mode: Mode
-    headed: bool
-    proxies: ProxySettings = field(factory=ProxySettings, repr=False)
-
-
-@frozen
 class Pair:
     """One entry of a mapping."""
 
     name: str
     value: str = field(repr=False)
+
+
+@frozen
+class Begin:
+    """The first order: where the store is, how the server was started, what the browser shows, and the proxies.
+
+    ``places`` is how many runs may go on against one app at the same time, over all processes; none takes turns where
+    it is 0, as in the training app, which each server has for itself. ``databases`` are the operator's, by the names
+    that bundles use.
+    """
+
+    folder: str
+    mode: Mode
+    headed: bool
+    proxies: ProxySettings = field(factory=ProxySettings, repr=False)
+    places: int = 0
+    databases: tuple[Pair, ...] = field(default=(), repr=False)
 
 
 @frozen

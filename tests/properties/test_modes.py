@@ -1,0 +1,204 @@
+"""Which start gives which tools: every combination of flags, against the table written out once more by hand."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from attrs import evolve, fields
+
+from surehand.core.modes import (
+    AUTHORING_TOOLS,
+    NOT_YET_SERVED,
+    QUALIFIED_DECISIONS,
+    ROWS,
+    Flags,
+    Row,
+    Start,
+    StartRefusal,
+    ToolName,
+    choose,
+)
+from surehand.core.outcome.result import Mode
+
+READING = ["list_workflows", "get_run", "get_workflow", "get_run_report", "list_needs_attention", "get_attention_item"]
+DECISIONS = ["reject_attention", "teach_attention", "escalate_attention"]
+
+#: Each row of the table, by hand: the mode of its results, its tools in order, whether it runs and keeps old tools.
+TABLE: dict[Start, tuple[Mode, list[str], bool, bool]] = {
+    Start.SANDBOX: (Mode.SANDBOX, ["list_workflows", "run_workflow", "get_run"], True, False),
+    Start.READ_ONLY: (Mode.PRODUCTION, READING, False, False),
+    Start.PRODUCTION: (Mode.PRODUCTION, [*READING, "run_workflow"], True, True),
+    Start.ATTENDED: (Mode.ATTENDED, [*READING, "run_workflow", *DECISIONS], True, True),
+    Start.ATTENDED_READ_ONLY: (Mode.ATTENDED, [*READING, *DECISIONS], False, False),
+    Start.AUTHORING: (Mode.PRODUCTION, [], False, False),
+}
+
+AUTHORING = [
+    "observe",
+    "start_record",
+    "click",
+    "halt",
+    "type",
+    "pause_for_input",
+    "continue_input",
+    "stop_record",
+    "compile",
+    "admit",
+    "get_command_result",
+    "set_coach",
+    "get_coach",
+    "bind_status",
+]
+
+#: Starts that the table names, each with what it gives.
+STARTS: list[tuple[Flags, Start | StartRefusal]] = [
+    (Flags(), Start.SANDBOX),
+    (Flags(mode=Mode.SANDBOX), Start.SANDBOX),
+    (Flags(tutorial=True), Start.SANDBOX),
+    (Flags(tutorial=True, mode=Mode.SANDBOX), Start.SANDBOX),
+    (Flags(allow_run=True), Start.SANDBOX),
+    (Flags(bundles=True), Start.READ_ONLY),
+    (Flags(bundles=True, mode=Mode.PRODUCTION), Start.PRODUCTION),
+    (Flags(bundles=True, allow_run=True), Start.PRODUCTION),
+    (Flags(bundles=True, mode=Mode.PRODUCTION, allow_run=True), Start.PRODUCTION),
+    (Flags(bundles=True, mode=Mode.ATTENDED), StartRefusal.ATTENDED_NOT_SERVED),
+    (Flags(bundles=True, allow_run=True, allow_attended_actions=True), StartRefusal.ATTENDED_NOT_SERVED),
+    (Flags(bundles=True, allow_attended_actions=True), StartRefusal.ATTENDED_NOT_SERVED),
+    (Flags(mode=Mode.PRODUCTION), StartRefusal.BUNDLES_MISSING),
+    (Flags(mode=Mode.ATTENDED), StartRefusal.BUNDLES_MISSING),
+    (Flags(allow_attended_actions=True), StartRefusal.BUNDLES_MISSING),
+    (Flags(mode=Mode.SANDBOX, bundles=True), StartRefusal.BUNDLES_NOT_SERVED),
+    (Flags(tutorial=True, bundles=True), StartRefusal.BUNDLES_NOT_SERVED),
+    (Flags(tutorial=True, mode=Mode.PRODUCTION, bundles=True), StartRefusal.MODES_CONTRADICT),
+    (Flags(mode=Mode.SANDBOX, allow_attended_actions=True), StartRefusal.MODES_CONTRADICT),
+    (Flags(mode=Mode.PRODUCTION, bundles=True, allow_attended_actions=True), StartRefusal.MODES_CONTRADICT),
+    (Flags(tutorial=True, allow_run=True, bundles=True), StartRefusal.MODES_CONTRADICT),
+    (Flags(authoring_screens=True), StartRefusal.SCREENS_WITHOUT_AUTHORING),
+    (Flags(allow_url_override=True), StartRefusal.URL_OVERRIDE_WITHOUT_RUNS),
+    (Flags(bundles=True, allow_url_override=True), StartRefusal.URL_OVERRIDE_WITHOUT_RUNS),
+    (Flags(bundles=True, allow_run=True, allow_url_override=True), Start.PRODUCTION),
+    (Flags(allow_protected_export=True), StartRefusal.EXPORT_WITHOUT_BUNDLES),
+    (Flags(bundles=True, allow_protected_export=True), Start.READ_ONLY),
+    (Flags(allow_synthetic_recorded_defaults=True), Start.SANDBOX),
+    (Flags(bundles=True, allow_synthetic_recorded_defaults=True), StartRefusal.DEFAULTS_WITHOUT_RUNS),
+    (Flags(bundles=True, allow_run=True, allow_synthetic_recorded_defaults=True), StartRefusal.DEFAULTS_NOT_RECORDED),
+]
+
+
+def every_start() -> Iterator[Flags]:
+    """Every combination of flags."""
+    names = [each.name for each in fields(Flags) if each.name != "mode"]
+    for mode in (None, *Mode):
+        for values in product((False, True), repeat=len(names)):
+            yield Flags(mode=mode, **dict(zip(names, values, strict=True)))
+
+
+def names(tools: tuple[ToolName, ...]) -> list[str]:
+    """The tools by the names that clients call."""
+    return [tool.value for tool in tools]
+
+
+class TestTheTableIsTheOneThatWasAgreed:
+    """Each row has exactly its tools, in their order."""
+
+    @pytest.mark.parametrize("start", Start)
+    def test_a_row_is_exactly_this(self, start: Start) -> None:
+        row = ROWS[start]
+
+        assert (row.mode, names(row.tools), row.runs, row.deprecated_runs) == TABLE[start]
+
+    def test_the_recording_tools_have_their_order(self) -> None:
+        assert names(AUTHORING_TOOLS) == AUTHORING
+
+    @pytest.mark.parametrize(("flags", "expected"), STARTS, ids=str)
+    def test_a_start_gives_its_row_or_its_refusal(self, flags: Flags, expected: Start | StartRefusal) -> None:
+        assert choose(flags) == (ROWS[expected] if isinstance(expected, Start) else expected)
+
+
+class TestEveryCombinationOfFlagsIsAnswered:
+    """No combination is answered by more than it asked for, and none by less without a refusal."""
+
+    def test_what_is_served_was_asked_for(self) -> None:
+        seen: set[object] = set()
+        for flags in every_start():
+            row = choose(flags)
+            seen.add(row if isinstance(row, StartRefusal) else row.tools)
+            if isinstance(row, StartRefusal):
+                continue
+            asked_to_run = flags.mode in (Mode.PRODUCTION, Mode.ATTENDED) or flags.allow_run
+
+            assert row.bundles == flags.bundles
+            assert not (row.runs and row.bundles) or asked_to_run
+            assert (row.mode is Mode.SANDBOX) == (row.runs and not row.bundles)
+            assert flags.mode in (None, row.mode)
+            assert not flags.tutorial or row.mode is Mode.SANDBOX
+            assert not flags.allow_url_override or (row.runs and row.bundles)
+            assert not flags.allow_protected_export or row.bundles
+            assert not flags.allow_synthetic_recorded_defaults or row.mode is Mode.SANDBOX
+            assert len(row.tools) == len(set(row.tools))
+
+        assert {refusal for refusal in StartRefusal if refusal is not StartRefusal.AUTHORING_NOT_SERVED} <= seen
+
+    def test_a_run_tool_is_there_exactly_where_runs_are_allowed(self) -> None:
+        for flags in every_start():
+            row = choose(flags)
+            if isinstance(row, Row):
+                assert (ToolName.RUN_WORKFLOW in row.registered) == row.runs
+                assert row.runs or not row.deprecated_runs
+
+    def test_recording_adds_its_tools_and_never_a_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+        compared = 0
+        for flags in every_start():
+            row, without = choose(flags), choose(evolve(flags, authoring=False, authoring_screens=False))
+            if isinstance(row, StartRefusal) or isinstance(without, StartRefusal) or not flags.authoring:
+                continue
+            compared += 1
+            screen = (ToolName.SCREEN,) if flags.authoring_screens else ()
+
+            assert row.tools[-len(AUTHORING_TOOLS + screen) :] == AUTHORING_TOOLS + screen
+            assert set(row.tools) - {*AUTHORING_TOOLS, *screen} <= set(without.tools)
+            assert without.runs or not row.runs
+
+        assert compared > 0
+
+
+class TestWhatIsNotServedYetIsRegisteredNowhere:
+    """A tool that comes with a later version stands in the table, and no client sees it."""
+
+    def test_no_row_registers_one(self) -> None:
+        for flags in every_start():
+            row = choose(flags)
+            if isinstance(row, Row):
+                assert NOT_YET_SERVED.isdisjoint(row.registered)
+                assert [tool for tool in row.tools if tool not in NOT_YET_SERVED] == list(row.registered)
+
+    def test_the_decisions_are_among_them_and_the_read_tools_are_not(self) -> None:
+        assert {*names(tuple(NOT_YET_SERVED))} >= {*DECISIONS, *names(QUALIFIED_DECISIONS)}
+        assert NOT_YET_SERVED.isdisjoint(ROWS[Start.SANDBOX].tools)
+        assert names(ROWS[Start.READ_ONLY].registered) == READING[:4]
+
+
+class TestTheActingDecisionsNeedAQualifiedConfiguration:
+    """Continue and Skip follow the other decisions, and only with a qualified configuration."""
+
+    def test_they_are_in_the_row_of_such_a_start_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+        attended = Flags(bundles=True, mode=Mode.ATTENDED)
+        plain, qualified = choose(attended), choose(evolve(attended, qualified_config=True))
+        elsewhere = choose(Flags(bundles=True, mode=Mode.PRODUCTION, qualified_config=True))
+
+        assert plain == ROWS[Start.ATTENDED]
+        assert isinstance(qualified, Row)
+        assert qualified.tools == (*ROWS[Start.ATTENDED].tools, *QUALIFIED_DECISIONS)
+        assert elsewhere == ROWS[Start.PRODUCTION]
+
+    def test_recording_is_served_as_soon_as_its_tools_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+        alone = choose(Flags(authoring=True))
+        screens = choose(Flags(authoring=True, authoring_screens=True, bundles=True))
+
+        assert isinstance(alone, Row)
+        assert isinstance(screens, Row)
+        assert (names(alone.registered), alone.runs) == (AUTHORING, False)
+        assert (names(screens.registered), screens.runs) == ([*READING, *AUTHORING, "screen"], False)
