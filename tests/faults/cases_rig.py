@@ -54,7 +54,7 @@ from surehand.shell.catalog import Catalog, Crew, CrewSource, Premises, Workflow
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget
 from surehand.shell.engines.browser.engine import BrowserEngine
-from surehand.shell.engines.browser.page import Limits
+from surehand.shell.engines.browser.viewing import Limits
 from surehand.shell.executors import Executor, LocalExecutor
 from surehand.shell.locks import OwnerLock
 from surehand.shell.process import clean_environment

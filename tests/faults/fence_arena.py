@@ -18,7 +18,7 @@ from faults.fence_cells import PRELUDE, After, Way
 from support.fence_browser import BrowserBench
 from support.fence_rig import Rig, rig
 from support.origin_server import Arrival, OriginServer, origin_server
-from surehand.shell.engines.browser.page import new_context
+from surehand.shell.engines.browser.viewing import new_context
 
 _MARKS = count()
 

@@ -29,7 +29,7 @@ from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser.chromium import CHROMIUM_VARIABLE, find_chromium
 from surehand.shell.engines.browser.engine import BrowserEngine
-from surehand.shell.engines.browser.page import Limits
+from surehand.shell.engines.browser.viewing import Limits
 from surehand.shell.execution import execute_run, told
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.identity import new_run_id

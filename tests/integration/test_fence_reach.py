@@ -24,7 +24,7 @@ from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import BrowserEngine
 from surehand.shell.engines.browser.executor import WorkerExecutor
-from surehand.shell.engines.browser.page import Limits
+from surehand.shell.engines.browser.viewing import Limits
 from surehand.shell.engines.browser.readback import Network
 from surehand.shell.execution import execute_run
 from surehand.shell.fence.client import Fence

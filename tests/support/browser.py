@@ -27,7 +27,8 @@ from surehand.core.workflow.source import JsonRecords
 from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import Tools, start_tools
-from surehand.shell.engines.browser.page import Limits, PageCommand, PageObservation, RunPage, new_context
+from surehand.shell.engines.browser.page import PageCommand, PageObservation, RunPage
+from surehand.shell.engines.browser.viewing import Limits, new_context
 from surehand.shell.fence.client import FenceRun
 from surehand.shell.identity import new_run_id
 from surehand.shell.store.base import RunStore

@@ -13,13 +13,13 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from attrs import define, field, frozen
-from playwright.async_api import Browser, Error, Playwright, async_playwright
+from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
 from surehand.core.outcome.evidence import (
     Approval,
@@ -37,6 +37,7 @@ from surehand.core.workflow.commands import (
     Canceled,
     Done,
     Fault,
+    FaultKind,
     Finish,
     Observation,
     OutOfTime,
@@ -48,17 +49,17 @@ from surehand.core.workflow.commands import (
 from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
 from surehand.core.workflow.reach import HINDRANCES, Hindrance, Reach
 from surehand.core.workflow.replay import start, step
+from surehand.core.workflow.source import DatabaseRecords
 from surehand.shell.engines.base import Boundary, Job, RunRefusedError
+from surehand.shell.engines.browser.account import Account, Sessions
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
-from surehand.shell.engines.browser.page import (
-    DOCUMENT_SELECTOR,
-    DOCUMENT_SELECTOR_ENGINE,
-    Limits,
-    PageCommand,
-    RunPage,
-    new_context,
-)
+from surehand.shell.engines.browser.database_records import DatabaseReader, UnsupportedDatabaseError
+from surehand.shell.engines.browser.finding import register_selectors
+from surehand.shell.engines.browser.json_records import JsonReader
+from surehand.shell.engines.browser.page import PageCommand, RunPage
+from surehand.shell.engines.browser.page_records import PageReader
 from surehand.shell.engines.browser.readback import Network, RecordChannel
+from surehand.shell.engines.browser.viewing import Limits, new_context
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
 from surehand.shell.fence.dial import Dialer, examine
@@ -87,6 +88,14 @@ class Tools:
     browser: Browser
     fence: Fence
     held: AsyncExitStack = field(repr=False)
+
+
+@frozen
+class _Visit:
+    """What one run works with: its page, and the channel over which its records are read."""
+
+    page: RunPage
+    channel: RecordChannel
 
 
 @define
@@ -125,20 +134,26 @@ class BrowserEngine:
         headed: Whether the browser shows a window.
         limits: How long the engine waits for the app.
         network: How apps are reached.
+        sessions: Where the signed-in sessions of apps are kept.
+        databases: The operator's databases, by the names that bundles use.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an installation may say about its engine
         self,
         journal_folder: Path,
         *,
         headed: bool = False,
         limits: Limits | None = None,
         network: Network | None = None,
+        sessions: Sessions | None = None,
+        databases: Mapping[str, str] | None = None,
     ) -> None:
         self._journal_folder = journal_folder
         self._headed = headed
         self._limits = limits or Limits()
         self._network = network or Network()
+        self._sessions = sessions
+        self._databases = DatabaseReader(databases or {})
         trust = upstream_context(self._network.extra_authority)
         self._dialer = Dialer(trust, self._network.proxies)
         self._http2 = upstream_context(self._network.extra_authority, http2=True)
@@ -210,17 +225,32 @@ class BrowserEngine:
         progress = _Progress(boundary, time.monotonic() + job.time_limit_ms / 1000)
         if stopped := progress.stopped():
             return _ended_at_once(job, stopped)
+        self._refuse_unread(job)
         if hindrance := await self._hindrance(job):
             return _refused(hindrance)
+        account = Account(self._sessions, _app_origin(job))
         held = AsyncExitStack()
         try:
-            page = await self._first_page(job, progress, held)
-            return await self._drive(job, page, progress)
+            visit = await self._begin(job, progress, account, held)
+            return await self._drive(job, visit, progress, account)
         except EngineUnavailableError:
             return _UNAVAILABLE
         finally:
             # The answer does not wait for the context to close; the next run does.
             self._tidying = asyncio.create_task(_quietly(held.aclose()))
+
+    def _refuse_unread(self, job: Job) -> None:
+        """Refuse a run whose records lie in a database that cannot be read.
+
+        Raises:
+            RunRefusedError: It is not connected, or of another kind.
+        """
+        source = job.bundle.read_back.source
+        try:
+            if isinstance(source, DatabaseRecords):
+                self._databases.path(source.connection)
+        except UnsupportedDatabaseError:
+            raise RunRefusedError(Refusal.NOT_READY_TO_RUN, FailedCheck.RECORD_CHECK_MISSING) from None
 
     async def _hindrance(self, job: Job) -> Hindrance | None:
         """What keeps the app from being reached, if anything. Nothing is sent to it."""
@@ -234,23 +264,31 @@ class BrowserEngine:
         self._reached.add(origin)
         return None
 
-    async def _first_page(self, job: Job, progress: _Progress, held: AsyncExitStack) -> RunPage:
-        """The page of a run, alone in a fresh context behind the run's own port."""
+    async def _begin(self, job: Job, progress: _Progress, account: Account, held: AsyncExitStack) -> _Visit:
+        """The page of a run, alone in a fresh context behind the run's own port, and its read-back channel."""
         await self._tidied()
-        origin = str(parse_origin(job.target.origin))
-        rules = FenceRules((origin,), job.bundle.harmless_writes)
+        origin, rules = _app_origin(job), _rules(job)
         try:
             tools, fence = await self._open_run(job.run_id, rules)
             held.push_async_callback(fence.close)
             async with asyncio.timeout(self._limits.fresh_ms / 1000):
-                context = await new_context(tools.browser, fence.proxy_url)
+                context = await new_context(tools.browser, fence.proxy_url, account.session)
                 held.push_async_callback(context.close)
                 page = await context.new_page()
-            return RunPage(page, origin, fence, progress.cross, self._limits, lambda: progress.stopped() is not None)
+            account.live_in(context)
+            held.push_async_callback(account.keep)
         except (Error, TimeoutError):
             # Nothing was sent yet. A browser that opens no page is not kept for the next run.
             held.push_async_callback(self._drop_tools)
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
+        gives_up = lambda: progress.stopped() is not None  # noqa: E731 - as short as a name for it
+        channel = self._channel(job, account, _ReadingPort(tools, f"{job.run_id}-read", rules, account, held))
+        return _Visit(RunPage(page, origin, fence, progress.cross, self._limits, gives_up), channel)
+
+    def _channel(self, job: Job, account: Account, port: "_ReadingPort") -> RecordChannel:
+        # A channel with headers of its own has its account in them.
+        json = JsonReader(job.target, self._network, *(() if job.target.record_headers else (account.cookies_for,)))
+        return RecordChannel(json, PageReader(port.page, _app_origin(job), self._limits), self._databases)
 
     async def _open_run(self, run_id: str, rules: FenceRules) -> tuple[Tools, FenceRun]:
         """The port of a run. A fence that died since the last run is started once more, and the browser with it."""
@@ -264,31 +302,73 @@ class BrowserEngine:
         except FenceUnavailableError:
             raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
 
-    async def _drive(self, job: Job, page: RunPage, progress: _Progress) -> RunObserved:
-        channel = RecordChannel(job.target, job.bundle.read_back, self._network)
+    async def _drive(self, job: Job, visit: _Visit, progress: _Progress, account: Account) -> RunObserved:
         state, command = start(job.bundle, job.inputs)
         while not isinstance(command, Finish):
-            observation = progress.stopped() or await self._perform(command, page, channel, progress)
+            observation = progress.stopped() or await self._perform(command, visit, progress)
             if isinstance(command, Save):
                 progress.read_until = time.monotonic() + job.bundle.read_back.deadline_ms / 1000 + _READ_BACK_GRACE
             elif isinstance(observation, Fault):
+                account.is_signed_out = observation.kind is FaultKind.SIGN_IN_SHOWN
                 # What was not waited for to its end, because the run is to stop, is no fault.
                 observation = progress.stopped() or observation
             state, command = step(state, observation)
         return _observed(command)
 
     async def _perform(
-        self, command: PageCommand | ReadRecords | Wait, page: RunPage, channel: RecordChannel, progress: _Progress
+        self, command: PageCommand | ReadRecords | Wait, visit: _Visit, progress: _Progress
     ) -> Observation:
         match command:
             case ReadRecords():
                 seconds = progress.seconds_to_read(self._limits.read_ms / 1000)
-                return await channel.read(seconds) if seconds else RecordsUnavailable()
+                return await visit.channel.read(command, seconds) if seconds else RecordsUnavailable()
             case Wait(milliseconds=milliseconds):
                 await asyncio.sleep(progress.seconds_to_read(milliseconds / 1000))
                 return Done()
             case _:
-                return await page.perform(command)
+                return await visit.page.perform(command)
+
+
+@define
+class _ReadingPort:
+    """A port of the fence beside that of the run, for pages that are only looked at; opened when first needed."""
+
+    tools: Tools
+    name: str
+    rules: FenceRules
+    account: Account
+    held: AsyncExitStack
+    fence: FenceRun | None = None
+
+    @asynccontextmanager
+    async def page(self) -> AsyncGenerator[Page]:
+        """A page in a fresh context of the run's account.
+
+        Raises:
+            FenceUnavailableError: The fence is gone.
+            Error: The browser is.
+        """
+        if self.fence is None:
+            self.fence = await self.tools.fence.open_run(self.name, self.rules)
+            self.held.push_async_callback(self.fence.close)
+        session = await self.account.session_now()
+        context = await new_context(self.tools.browser, self.fence.proxy_url, session)
+        try:
+            yield await context.new_page()
+            await self.account.take(context)
+        finally:
+            await _quietly(context.close())
+
+
+def _app_origin(job: Job) -> str:
+    return str(parse_origin(job.target.origin))
+
+
+def _rules(job: Job) -> FenceRules:
+    """What the fence lets through: the app where it is in this run, and what the bundle names beside it."""
+    bundle = job.bundle
+    origins = (_app_origin(job), *bundle.origins[1:])
+    return FenceRules(origins, bundle.harmless_writes, bundle.blocked_writes, bundle.sockets)
 
 
 def _refused(hindrance: Hindrance) -> Evidence:
@@ -320,7 +400,7 @@ async def start_tools(journal_folder: Path, *, headed: bool, network: Network | 
         starting.push_async_callback(fence.close)
         driver = await async_playwright().start()
         starting.push_async_callback(driver.stop)
-        await driver.selectors.register(DOCUMENT_SELECTOR, DOCUMENT_SELECTOR_ENGINE, content_script=True)
+        await register_selectors(driver)
         dead_end = DeadEnd()
         starting.callback(dead_end.close)
         browser = await _launch(driver, fence.spki, dead_end, headed=headed)

@@ -1,0 +1,270 @@
+// How the elements of a page are found and read, for selectors and for questions to the page alike.
+//
+// Laws of this file:
+// - It is one expression: a function that gives an object of functions. It keeps nothing but one guard for each window.
+// - Names are compared as a whole. Only the white space of the layout is evened out; a no-break space is somebody's own.
+// - Nothing is changed on the page: no attribute, no element, no style.
+// - What selectors ask for is given as a list of elements, so that several are told from one.
+() => {
+  const BOXES = 'input[type=checkbox], input[type=radio]';
+  const BOX_ROLES = ['checkbox', 'switch', 'radio', 'menuitemcheckbox', 'menuitemradio'];
+  const RADIOS = 'input[type=radio], [role=radio]';
+  const CONTROLS =
+    'input:not([type=hidden]):not([type=submit]):not([type=button]):not([type=reset]):not([type=image]), textarea, ' +
+    'select, iframe, [contenteditable]:not([contenteditable=false]), [role=textbox], [role=searchbox], ' +
+    '[role=combobox], [role=listbox], [role=spinbutton], [role=slider], [role=checkbox], [role=switch], [role=radio]';
+  const DIALOGS = 'dialog[open], [role=dialog], [role=alertdialog], [aria-modal=true]';
+  const OPTIONS = '[role=option], [role=menuitem], [role=menuitemradio], [role=menuitemcheckbox], [role=treeitem]';
+  const BLOCKS = 'p, div, li, pre, blockquote, h1, h2, h3, h4, h5, h6';
+  // Signs in elements of their own that open a list or take a choice away.
+  const SIGN = /^[×✕✖✗⨯▾▼⌄▿▽]$/u;
+
+  const words = text => text.replace(/[ \t\r\n\f]+/g, ' ').replace(/^ | $/g, '');
+  const parent = el => el.parentElement ?? (el.getRootNode() instanceof ShadowRoot ? el.getRootNode().host : null);
+  const within = (el, place) => {
+    for (let at = el; at; at = parent(at)) if (at === place) return true;
+    return false;
+  };
+
+  const all = (root, css) => {
+    const found = [];
+    const walk = place => {
+      for (const el of place.querySelectorAll('*')) {
+        if (el.matches(css)) found.push(el);
+        if (el.shadowRoot) walk(el.shadowRoot);
+      }
+    };
+    if (root.shadowRoot) walk(root.shadowRoot);
+    walk(root);
+    return found;
+  };
+
+  const shown = el => {
+    if (!el.checkVisibility({ visibilityProperty: true })) return false;
+    const box = el.getBoundingClientRect();
+    return box.width > 0 && box.height > 0;
+  };
+  // An element in a place of no size is laid out, and nobody sees it.
+  const clipped = el => {
+    for (let at = parent(el); at; at = parent(at)) {
+      const clips = getComputedStyle(at).overflow !== 'visible' && getComputedStyle(at).display !== 'inline';
+      if (clips && at !== document.documentElement && (at.clientWidth === 0 || at.clientHeight === 0)) return true;
+    }
+    return false;
+  };
+
+  const ownText = el => words(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
+  // The text of an element without what is hidden, its buttons, and its signs.
+  const plain = el => words(plainParts(el).join(''));
+  const plainParts = el =>
+    Array.from(el.childNodes).flatMap(node => {
+      if (node.nodeType === 3) return [node.data];
+      if (node.nodeType !== 1 || node.matches('button, [role=button], [aria-hidden=true], style, script')) return [];
+      if (!node.checkVisibility({ visibilityProperty: true }) || SIGN.test(words(node.textContent))) return [];
+      const inline = getComputedStyle(node).display.startsWith('inline');
+      return inline ? plainParts(node) : [' ', ...plainParts(node), ' '];
+    });
+
+  // Boxes
+
+  const isBox = el => el.matches(BOXES);
+  const labels = el => Array.from(el.labels ?? []).filter(shown);
+  const labelText = el => {
+    const by = (el.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean);
+    if (by.length) return words(by.map(id => el.getRootNode().getElementById(id)).map(it => (it ? plain(it) : '')).join(' '));
+    return words(el.getAttribute('aria-label') ?? '') || (labels(el).length ? plain(labels(el)[0]) : plain(el));
+  };
+  const isSeen = el => shown(el) || (isBox(el) && labels(el).length > 0);
+  const isUnseenBox = el => {
+    const { width, height } = el.getBoundingClientRect();
+    return isBox(el) && (!shown(el) || width <= 1 || height <= 1 || getComputedStyle(el).opacity === '0');
+  };
+  const handles = el => {
+    if (!isUnseenBox(el)) return [el];
+    return labels(el).filter(label => label.querySelector('a[href], button') === null).slice(0, 1);
+  };
+  const radios = els => Array.from(new Set(els.flatMap(el => (el.matches(RADIOS) ? [el] : all(el, RADIOS).filter(isSeen)))));
+
+  // What fields hold
+
+  const editorText = el => {
+    const parts = Array.from(el.children);
+    const inBlocks = parts.length > 0 && parts.every(part => part.matches(BLOCKS)) && ownText(el) === '';
+    const lines = inBlocks ? parts : [el];
+    return lines.map(line => line.innerText.replace(/\n$/, '')).join('\n');
+  };
+  const value = el => {
+    if (el instanceof HTMLSelectElement) return Array.from(el.selectedOptions, option => option.label).join('\n');
+    if (isBox(el)) return String(el.checked);
+    if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) return el.value;
+    if (BOX_ROLES.includes(el.getAttribute('role')) && el.hasAttribute('aria-checked')) return el.getAttribute('aria-checked');
+    return el.isContentEditable ? editorText(el) : el.innerText ?? '';
+  };
+  const isChecked = el => value(el) === 'true';
+  const choice = el => {
+    if (el.matches('input, textarea, select')) return value(el);
+    const inner = all(el, 'input').filter(shown);
+    return plain(el) || (inner.length === 1 ? inner[0].value : '');
+  };
+
+  // Where the page is
+
+  const top = () => {
+    try {
+      return window.top.location.href ? window.top : window;
+    } catch {
+      return window;
+    }
+  };
+  const decoded = text => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+  const templateFits = (template, address) => {
+    const wanted = template.split('/');
+    const given = address.split('/');
+    const fits = (pattern, segment) => (pattern === '*' ? segment !== '' : decoded(pattern) === decoded(segment));
+    return wanted.length === given.length && wanted.every((pattern, at) => fits(pattern, given[at]));
+  };
+  const queryFits = ([name, wanted], search) => {
+    const given = new URLSearchParams(search).getAll(name);
+    return given.length === 1 && (wanted === '*' || given[0] === wanted);
+  };
+  const began = () => String(top().performance.timeOrigin);
+  const fits = gate => {
+    const at = top().location;
+    return (
+      (gate.began === null || began() === gate.began) &&
+      at.origin === gate.origin &&
+      templateFits(gate.path, at.pathname) &&
+      gate.query.every(part => queryFits(part, at.search)) &&
+      (gate.fragment === null || templateFits(gate.fragment, at.hash.slice(1)))
+    );
+  };
+
+  // Lists that open
+
+  const OPENED = Symbol.for('surehand.shown before');
+  const optionsOf = (root, label) => {
+    const named = all(root, OPTIONS).filter(el => plain(el) === label);
+    return named.filter(el => !named.some(other => other !== el && within(other, el)));
+  };
+  const leavesOf = (root, label) =>
+    all(root, '*').filter(el => !el.closest('select, datalist, script, style') && ownText(el) === label);
+  const canBeTaken = el => shown(el) && !clipped(el) && el.closest('[aria-disabled=true]') === null;
+
+  const GUARD = Symbol.for('surehand.guard');
+  const GUARDED = ['pointerdown', 'mousedown', 'click', 'keydown', 'beforeinput', 'input', 'change'];
+  const newGuard = () => {
+    const guard = { gate: null, last: null, heldBack: false };
+    const judge = event => {
+      if (guard.gate === null) return;
+      if (!fits(guard.gate)) {
+        event.stopImmediatePropagation();
+        event.preventDefault();
+        guard.heldBack = true;
+      } else if (event.type === 'pointerdown' || (event.type === 'keydown' && event.key === guard.last)) {
+        // The act has begun where it was meant to; where it leads is its own affair.
+        guard.gate = null;
+      }
+    };
+    for (const type of GUARDED) window.addEventListener(type, judge, { capture: true });
+    return guard;
+  };
+
+  return {
+    // Selectors: elements below a root, for what stands behind the name of the selector as JSON.
+
+    page: (root, gate) => (fits(gate) ? [document.documentElement] : []),
+    shown: root => (isSeen(root) ? [root] : []),
+    caption: (root, caption) => {
+      const found = new Set();
+      for (const el of all(root, '*')) {
+        if (ownText(el) !== words(caption) || el.closest(CONTROLS) || !shown(el)) continue;
+        for (let place = el; place; place = place === root ? null : parent(place)) {
+          const seen = all(place, CONTROLS).filter(isSeen);
+          // A control and what it is made of are one: the field inside a combobox, the host around what is edited.
+          const inner = seen.filter(one => !seen.some(other => other !== one && within(other, one)) || one.isContentEditable);
+          const beside = inner.filter(one => !inner.some(other => other !== one && within(one, other)));
+          if (beside.length === 1) found.add(beside[0]);
+          if (beside.length) break;
+        }
+      }
+      return Array.from(found);
+    },
+    dialog: root => {
+      const open = all(root, DIALOGS).filter(el => shown(el) && !clipped(el));
+      const innermost = open.filter(el => !open.some(other => other !== el && within(other, el)));
+      const onTop = innermost.filter(el => {
+        const { x, y, width, height } = el.getBoundingClientRect();
+        const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+        return hit !== null && within(hit, el);
+      });
+      return onTop.length ? onTop : innermost;
+    },
+    frame: (root, name) => {
+      const named = all(root, 'iframe, frame').filter(el => el.title === name || el.name === name);
+      return named.filter(shown).length === 1 ? named.filter(shown) : [];
+    },
+    handle: root => handles(root),
+    radio: (root, label) => radios([root]).filter(el => labelText(el) === words(label)),
+    option: (root, label) => {
+      const before = window[OPENED] ?? new WeakSet();
+      const named = optionsOf(root, words(label)).filter(canBeTaken);
+      if (named.length) return named;
+      return leavesOf(root, words(label)).filter(el => !before.has(el) && canBeTaken(el));
+    },
+
+    // Questions: asked of all elements that were found at once, so that finding and looking are one moment.
+
+    values: els => els.map(value),
+    choices: els => els.map(choice),
+    chosenRadio: els => {
+      const group = radios(els);
+      return group.length ? [group.filter(isChecked).map(labelText).join('\n')] : [];
+    },
+    optionLabels: els =>
+      els.map(el => (el instanceof HTMLSelectElement ? Array.from(el.options, option => option.label) : null)),
+    count: els => els.length,
+    place: els => {
+      const guard = window[GUARD];
+      const heldBack = guard?.heldBack ?? false;
+      if (guard) guard.gate = null;
+      return [els.length, began(), heldBack];
+    },
+    holdsFocus: els => els.every(el => el.contains(el.getRootNode().activeElement)) && els.length === 1,
+    isLine: els => els.some(el => el instanceof HTMLInputElement),
+    covered: els =>
+      els.map(el => {
+        const box = el.getBoundingClientRect();
+        const hit = el.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return hit !== null && !el.contains(hit) && !labels(el).some(label => label.contains(hit));
+      }),
+    links: els => els.flatMap(el => all(el, 'a[href]').filter(a => a.origin === location.origin).map(a => a.pathname + a.search)),
+
+    // Acts that the browser's own input cannot do.
+
+    // From now on nothing reaches the page while its address is another one than the gate's.
+    guard: (els, { gate, last }) => {
+      Object.assign((window[GUARD] ??= newGuard()), { gate, last });
+    },
+    // Leave the fields without a key: Tab would take a suggestion in some lists and enter the next field in all.
+    leave: els => {
+      for (const el of els) el.blur();
+      const guard = window[GUARD];
+      if (guard) guard.gate = null;
+    },
+    // Keep which elements show this text before a list is opened.
+    remember: (els, label) => {
+      window[OPENED] = new WeakSet(els.flatMap(el => leavesOf(el, words(label))).filter(shown));
+    },
+    typing: () => {
+      let active = document.activeElement;
+      while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+      return active !== null && (active.matches('input, textarea') || active.isContentEditable);
+    },
+  };
+}

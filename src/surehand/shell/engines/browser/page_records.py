@@ -1,0 +1,144 @@
+"""Reads records from the app's own pages, each read in a fresh browser context that has the session and nothing else.
+
+Laws of this module:
+
+- A read never touches the page that saves, and shows nothing of it: no cache, no storage, no memory.
+- Its port of the fence is never armed: whatever a page that is only looked at tries to write, is held back.
+- A list counts as all that there is only when its page has come to rest and goes on showing the same.
+- A page that the app answers with "not found" is a record that is not there. Any other page that is not the right one
+  is no answer.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+from urllib.parse import parse_qsl
+
+from attrs import frozen
+from playwright.async_api import Error, Page
+
+from surehand.core.workflow.commands import FaultKind, Record, Records
+from surehand.core.workflow.source import PageField, PageRecords, RecordPage
+from surehand.core.workflow.target import Constant, PageGate, QueryPart
+from surehand.shell.engines.browser.readback import UnusableAnswerError, new_keys, told_apart
+from surehand.shell.engines.browser.traffic import Traffic
+from surehand.shell.engines.browser.viewing import LAYOUT_SPACE, LOOK_AGAIN, VALUES, Limits, View, ask
+from surehand.shell.fence.client import FenceUnavailableError
+
+_GONE: Final = frozenset({404, 410})
+_WELL: Final = frozenset({0, 200, 304})
+
+#: The key under which the one record of a page is told.
+THE_RECORD: Final = "the record"
+
+#: Opens a page in a fresh context, for as long as it is looked at.
+OpenPage = Callable[[], AbstractAsyncContextManager[Page]]
+
+
+@frozen
+class PageReader:
+    """Reads pages of the app of one run.
+
+    Args:
+        open_page: Gives a page in a fresh context with the session.
+        origin: The origin of the app.
+        limits: How long to wait.
+    """
+
+    open_page: OpenPage
+    origin: str
+    limits: Limits
+
+    async def read(self, source: PageRecords | RecordPage, old: frozenset[str] | None, deadline: float) -> Records:
+        """As the protocol says."""
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + deadline - time.monotonic()):
+                async with self._view(deadline) as view:
+                    if isinstance(source, RecordPage):
+                        return await self._one(view, source)
+                    return await self._list(view, source, old)
+        except (Error, TimeoutError, FenceUnavailableError):
+            raise UnusableAnswerError from None
+
+    @asynccontextmanager
+    async def _view(self, deadline: float) -> AsyncGenerator[View]:
+        async with self.open_page() as page:
+            yield View(page, self.origin, self.limits, lambda: time.monotonic() > deadline)
+
+    async def _one(self, view: View, source: RecordPage) -> Records:
+        members = await self._record(view, source.path, source.record, source.fields)
+        return Records(() if members is None else (Record(THE_RECORD, members),))
+
+    async def _list(self, view: View, source: PageRecords, old: frozenset[str] | None) -> Records:
+        keys = await self._keys(view, source)
+        read = {key: await self._linked(view, source, key) for key in new_keys(keys, old)}
+        return told_apart(tuple(Record(key, read.get(key)) for key in keys))
+
+    async def _keys(self, view: View, source: PageRecords) -> tuple[str, ...]:
+        """The keys that the list shows once it is at rest."""
+        path, _, query = source.path.partition("?")
+        wanted = tuple(QueryPart(name, value) for name, value in parse_qsl(query, keep_blank_values=True))
+        with Traffic(view.page.context) as traffic:
+            if await self._open(view, source.path) not in _WELL:
+                raise UnusableAnswerError
+            await self._arrive(view, PageGate(path, source.landmark, wanted))
+            links = await self._at_rest(view, traffic)
+        link = _pattern(source.link)
+        return tuple(dict.fromkeys(found[1] for found in map(link.fullmatch, links) if found))
+
+    async def _linked(self, view: View, source: PageRecords, key: str) -> Mapping[str, str]:
+        members = await self._record(view, source.link.replace("*", key), source.record, source.fields)
+        if members is None:
+            # The list shows a record that is not there.
+            raise UnusableAnswerError
+        return members
+
+    async def _record(
+        self, view: View, path: str, gate: PageGate, fields: tuple[PageField, ...]
+    ) -> Mapping[str, str] | None:
+        """What the page of one record shows; ``None`` when the app says that there is none."""
+        with Traffic(view.page.context) as traffic:
+            status = await self._open(view, path)
+            if status in _GONE:
+                return None
+            if status not in _WELL:
+                raise UnusableAnswerError
+            await self._arrive(view, gate)
+            await self._at_rest(view, traffic)
+        found = [(field.name, await self._member(view, field)) for field in fields]
+        return {name: text for name, text in found if text is not None}
+
+    async def _member(self, view: View, field: PageField) -> str | None:
+        """What one place shows; ``None`` when it is not there."""
+        row = field.target.row
+        texts = await ask(view.find_here(field.target, row.text if isinstance(row, Constant) else None), VALUES)
+        if len(texts) > 1:
+            raise UnusableAnswerError
+        return texts[0].strip(LAYOUT_SPACE) if texts else None
+
+    async def _open(self, view: View, path: str) -> int:
+        return await view.open(path)
+
+    async def _arrive(self, view: View, gate: PageGate) -> None:
+        if isinstance(await view.wait_for(gate), FaultKind):
+            raise UnusableAnswerError
+
+    async def _at_rest(self, view: View, traffic: Traffic) -> tuple[str, ...]:
+        """The links of a page once nothing is on its way and it shows the same for a while."""
+        since, before = time.monotonic(), await view.links()
+        while time.monotonic() - since < self.limits.quiet_ms / 1000:
+            await asyncio.sleep(LOOK_AGAIN)
+            now = await view.links()
+            if now != before or not traffic.is_quiet:
+                since, before = time.monotonic(), now
+        return before
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """A link of this template; its query counts only where the template has one."""
+    before, _, after = template.partition("*")
+    query = "" if "?" in template else r"(?:\?[^#]*)?"
+    return re.compile(rf"{re.escape(before)}([^/?&#]+){re.escape(after)}{query}")

@@ -1,0 +1,64 @@
+"""The requests of a context, as the browser tells of them.
+
+Laws of this module:
+
+- This only listens; the fence decides.
+- Only kinds of request upon whose answer a page acts are listened to, and only those that begin while it listens.
+"""
+
+import asyncio
+from typing import Final, Self
+
+from playwright.async_api import BrowserContext, Request
+
+
+class Traffic:
+    """What is on its way.
+
+    Args:
+        context: Whose requests.
+    """
+
+    #: Kinds of request upon whose answer a page acts.
+    KINDS: Final = frozenset({"document", "fetch", "xhr"})
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
+        self._open: set[Request] = set()
+        self._changed = asyncio.Event()
+        self.is_over = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no request is on its way."""
+        return not self._open
+
+    async def over(self) -> None:
+        """Wait until a request was made and none is open."""
+        while self._open or not self._changed.is_set():
+            self._changed.clear()
+            await self._changed.wait()
+        self.is_over = True
+
+    def _begun(self, request: Request) -> None:
+        if request.resource_type in self.KINDS:
+            self.is_over = False
+            self._open.add(request)
+
+    def _ended(self, request: Request) -> None:
+        if request in self._open:
+            self._open.discard(request)
+            self._changed.set()
+
+    def __enter__(self) -> Self:
+        """Begin to listen."""
+        self._context.on("request", self._begun)
+        self._context.on("requestfinished", self._ended)
+        self._context.on("requestfailed", self._ended)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop listening."""
+        self._context.remove_listener("request", self._begun)
+        self._context.remove_listener("requestfinished", self._ended)
+        self._context.remove_listener("requestfailed", self._ended)
