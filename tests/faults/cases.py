@@ -51,14 +51,18 @@ from surehand.core.workflow.commands import (
     Command,
     Finish,
     Observation,
+    ReadRecords,
     Record,
     Records,
     RecordsUnavailable,
     SaveObserved,
 )
-from surehand.shell.engines.browser import engine, page
+from surehand.core.workflow.target import Target
+from surehand.shell.engines.browser import engine, page, viewing
+from surehand.shell.engines.browser.finding import Place, find
 from surehand.shell.engines.browser.page import RunPage
 from surehand.shell.engines.browser.readback import RecordChannel
+from surehand.shell.engines.browser.viewing import View
 
 Reporter = Callable[[str], None]
 
@@ -160,9 +164,9 @@ class _SamePageChannel:
     real: RecordChannel
     contexts: list[BrowserContext]
 
-    async def read(self, seconds: float) -> Records | RecordsUnavailable:
+    async def read(self, command: ReadRecords, seconds: float) -> Records | RecordsUnavailable:
         """The real records, and what the page has."""
-        real = await self.real.read(seconds)
+        real = await self.real.read(command, seconds)
         if isinstance(real, RecordsUnavailable):
             return real
         own: list[dict[str, str]] = await self.contexts[-1].pages[0].evaluate("() => window.entries ?? []")
@@ -171,10 +175,10 @@ class _SamePageChannel:
 
 def _same_page() -> tuple[AbstractContextManager[Any], ...]:
     contexts: list[BrowserContext] = []
-    make = page.new_context
+    make = viewing.new_context
 
-    async def remembered(browser: Any, proxy_url: str) -> BrowserContext:  # noqa: ANN401 - the library's own type
-        contexts.append(await make(browser, proxy_url))
+    async def remembered(*arguments: Any) -> BrowserContext:  # noqa: ANN401 - whatever the real one takes
+        contexts.append(await make(*arguments))
         return contexts[-1]
 
     def channel(*arguments: Any) -> _SamePageChannel:  # noqa: ANN401 - whatever the real one takes
@@ -203,13 +207,10 @@ def _contains() -> tuple[AbstractContextManager[Any], ...]:
 
 
 def _first_match() -> tuple[AbstractContextManager[Any], ...]:
-    find = getattr(RunPage, "_find")  # noqa: B009 - the control reaches below the interface on purpose
+    def first(place: Place, target: Target, row: str | None) -> Locator:
+        return find(place, target, row).first
 
-    def first(self: RunPage, *arguments: object, **more: object) -> Locator:
-        found: Locator = find(self, *arguments, **more)
-        return found.first
-
-    return (mock.patch.object(RunPage, "_find", first),)
+    return (mock.patch.object(viewing, "find", first),)
 
 
 def _forced_click() -> tuple[AbstractContextManager[Any], ...]:
@@ -222,7 +223,8 @@ def _forced_click() -> tuple[AbstractContextManager[Any], ...]:
 
 
 def _any_document() -> tuple[AbstractContextManager[Any], ...]:
-    return (mock.patch.object(RunPage, "_find_here", getattr(RunPage, "_find")),)  # noqa: B009 - as above
+    anywhere = property(lambda _: None)
+    return mock.patch.object(View, "here", lambda view: view.page), mock.patch.object(View, "gate", anywhere)
 
 
 def _no_guards() -> tuple[AbstractContextManager[Any], ...]:

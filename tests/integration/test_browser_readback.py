@@ -1,19 +1,26 @@
-"""The read-back channel against servers that answer in every wrong way."""
+"""The read-back channel against servers that answer in every wrong way, and against databases."""
 
 import asyncio
 import socket
+import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import cast
 
 import pytest
 
-from support.browser import NOTE_BUNDLE
-from surehand.core.workflow.commands import Record, Records, RecordsUnavailable
+from support.browser import Site
+from surehand.core.workflow.commands import ReadRecords, Record, Records, RecordsUnavailable
+from surehand.core.workflow.source import DatabaseRecords, JsonRecords
 from surehand.shell.engines.base import AppTarget
+from surehand.shell.engines.browser.database_records import DatabaseReader, UnsupportedDatabaseError
+from surehand.shell.engines.browser.json_records import JsonReader
+from surehand.shell.engines.browser.page_records import PageReader
 from surehand.shell.engines.browser.readback import RecordChannel
 
-READ_BACK = NOTE_BUNDLE.read_back
+LIST = JsonRecords("/api/records", "items", "id")
 
 
 @contextmanager
@@ -51,10 +58,28 @@ def server(*parts: bytes, pause: float = 0.0, keep_open: bool = False) -> Genera
         thread.join()
 
 
-def read(origin: str, seconds: float = 5.0, headers: dict[str, str] | None = None) -> Records | RecordsUnavailable:
+def channel(json: JsonReader, databases: DatabaseReader | None = None) -> RecordChannel:
+    """A channel without pages."""
+    return RecordChannel(json, cast("PageReader", None), databases or DatabaseReader())
+
+
+def read(  # noqa: PLR0913 - the parts of one read
+    origin: str,
+    seconds: float = 5.0,
+    headers: dict[str, str] | None = None,
+    *,
+    source: JsonRecords = LIST,
+    old: frozenset[str] | None = None,
+    cookies: str = "",
+) -> Records | RecordsUnavailable:
     """Read once."""
+
+    async def cookies_for(_url: str) -> str:
+        return cookies
+
     target = AppTarget(origin=origin, record_origin=origin, record_headers=headers or {})
-    return asyncio.run(RecordChannel(target, READ_BACK).read(seconds))
+    reader = JsonReader(target, cookies=cookies_for)
+    return asyncio.run(channel(reader).read(ReadRecords(source, old), seconds))
 
 
 def answer(body: bytes, status: bytes = b"200 OK", extra: bytes = b"") -> bytes:
@@ -92,6 +117,158 @@ class TestCleanAnswers:
         assert b"cookie" not in seen[0].lower()
 
 
+class TestShapes:
+    """A list may stand anywhere in the answer, or be it; a record may be nested, and have a place of its own."""
+
+    def test_a_nested_member_has_a_dotted_name(self) -> None:
+        body = b'{"items": [{"id": 1, "who": {"name": "Ada", "born": {"year": 1815}}, "none": {"at": null}}]}'
+        with server(answer(body)) as (origin, _):
+            found = read(origin)
+
+        assert found == Records((Record("1", {"id": "1", "who.name": "Ada", "who.born.year": "1815"}),))
+
+    def test_a_list_is_its_canonical_json(self) -> None:
+        body = b'{"items": [{"id": 1, "tags": [ "b", 1.50, true, null, {"z": 1, "a": "\\u00e9"} ]}]}'
+        with server(answer(body)) as (origin, _):
+            found = read(origin)
+
+        assert found == Records((Record("1", {"id": "1", "tags": '["b",1.50,true,null,{"a":"\u00e9","z":1}]'}),))
+
+    @pytest.mark.parametrize(
+        ("items", "body"),
+        [
+            ("", b'[{"id": "1"}]'),
+            ("", b'{"id": "1"}'),
+            ("data", b'{"data": {"id": "1"}}'),
+            ("data.visits", b'{"data": {"visits": [{"id": "1"}]}}'),
+        ],
+    )
+    def test_the_records_are_where_the_source_says(self, items: str, body: bytes) -> None:
+        with server(answer(body)) as (origin, _):
+            assert read(origin, source=JsonRecords("/api", items, "id")) == Records((Record("1", {"id": "1"}),))
+
+    @pytest.mark.parametrize("items", ["data", "other", "items.more"])
+    def test_they_are_nowhere_else(self, items: str) -> None:
+        with server(answer(GOOD)) as (origin, _):
+            assert read(origin, source=JsonRecords("/api", items, "id")) == RecordsUnavailable()
+
+    def test_the_cookies_of_the_session_go_along_and_nothing_else(self) -> None:
+        with server(answer(GOOD)) as (origin, seen):
+            read(origin, cookies="a=1; b=2")
+
+        assert b"Cookie: a=1; b=2\r\n" in seen[0]
+        assert b"authorization" not in seen[0].lower()
+
+    def test_the_place_of_a_new_record_is_read_and_that_of_an_old_one_is_not(self) -> None:
+        with Site() as site:
+            site.records += [{"id": "1", "note": "old"}, {"id": "2/3", "note": "cut"}]
+            site.answers["/api/records/2%2F3"] = '{"items": {"id": "2/3", "note": "in full"}}'
+            source = JsonRecords("/api/records", "items", "id", "/api/records/*")
+
+            before = read(site.origin, source=source)
+            after = read(site.origin, source=source, old=frozenset({"1"}))
+
+        old = Record("1", {"id": "1", "note": "old"})
+        assert before == Records((old, Record("2/3", {"id": "2/3", "note": "cut"})))
+        assert after == Records((old, Record("2/3", {"id": "2/3", "note": "in full"})))
+        assert site.asked == ["/api/records", "/api/records", "/api/records/2%2F3"]
+
+    def test_the_place_of_another_record_is_no_answer(self) -> None:
+        with Site() as site:
+            site.records += [{"id": "2", "note": "x"}]
+            site.answers["/api/records/2"] = '{"id": "3", "note": "x"}'
+            source = JsonRecords("/api/records", "items", "id", "/api/records/*")
+
+            assert read(site.origin, source=source, old=frozenset()) == RecordsUnavailable()
+
+    def test_more_new_records_than_can_be_read_are_no_answer(self) -> None:
+        with Site() as site:
+            site.records += [{"id": str(number)} for number in range(51)]
+            source = JsonRecords("/api/records", "items", "id", "/api/records/*")
+
+            assert read(site.origin, source=source, old=frozenset()) == RecordsUnavailable()
+            assert site.asked == ["/api/records"]
+
+
+class TestDatabases:
+    """A view of a database is read as text, from the file that the operator named and without touching it."""
+
+    VIEW = DatabaseRecords("clinic", "visits_seen", "id", ("note", "dose", "gone"))
+
+    @pytest.fixture
+    def database(self, tmp_path: Path) -> Path:
+        """A database with a view."""
+        path = tmp_path / "a ?#%.db"
+        with closing(sqlite3.connect(path)) as made:
+            made.execute("CREATE TABLE visits (id INTEGER PRIMARY KEY, note TEXT, dose REAL, gone TEXT, picture BLOB)")
+            made.execute("CREATE VIEW visits_seen AS SELECT * FROM visits")
+            made.execute("INSERT INTO visits VALUES (7, 'caf\u00e9\nx', 1.5, NULL, x'00')")
+            made.commit()
+        return path
+
+    def look(self, path: str, source: DatabaseRecords = VIEW, seconds: float = 5.0) -> Records | RecordsUnavailable:
+        reader = DatabaseReader({"clinic": path})
+        return asyncio.run(channel(cast("JsonReader", None), reader).read(ReadRecords(source), seconds))
+
+    @pytest.mark.parametrize("form", ["{}", "sqlite:{}", "sqlite://{}"])
+    def test_every_column_is_text_and_what_is_absent_is_left_out(self, database: Path, form: str) -> None:
+        found = self.look(form.format(database))
+
+        assert found == Records((Record("7", {"id": "7", "note": "caf\u00e9\nx", "dose": "1.5"}),))
+
+    def test_every_read_sees_the_database_as_it_is(self, database: Path) -> None:
+        self.look(str(database))
+        with closing(sqlite3.connect(database)) as other:
+            other.execute("DELETE FROM visits")
+            other.commit()
+
+        assert self.look(str(database)) == Records(())
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            DatabaseRecords("clinic", "nothing", "id", ("note",)),
+            DatabaseRecords("clinic", "visits_seen", "id", ("nothing",)),
+            DatabaseRecords("clinic", "visits_seen", "nothing", ("note",)),
+            DatabaseRecords("clinic", "visits_seen", "gone", ("note",)),
+            DatabaseRecords("clinic", "visits_seen", "id", ("picture",)),
+            DatabaseRecords("other", "visits_seen", "id", ("note",)),
+        ],
+        ids=["view", "column", "key", "empty_key", "bytes", "connection"],
+    )
+    def test_what_is_not_as_the_source_says_is_no_answer(self, database: Path, source: DatabaseRecords) -> None:
+        assert self.look(str(database), source) == RecordsUnavailable()
+
+    def test_a_file_that_is_not_there_is_no_answer_and_is_not_made(self, tmp_path: Path) -> None:
+        assert self.look(str(tmp_path / "none.db")) == RecordsUnavailable()
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_key_that_stands_twice_is_no_answer(self, database: Path) -> None:
+        with closing(sqlite3.connect(database)) as other:
+            other.execute("CREATE VIEW twice AS SELECT * FROM visits UNION ALL SELECT * FROM visits")
+            other.commit()
+
+        assert self.look(str(database), DatabaseRecords("clinic", "twice", "id", ("note",))) == RecordsUnavailable()
+
+    def test_a_view_without_end_ends_in_time(self, database: Path) -> None:
+        endless = "WITH RECURSIVE n(id, note) AS (SELECT 1, 'x' UNION ALL SELECT id + 1, 'x' FROM n)"
+        with closing(sqlite3.connect(database)) as other:
+            other.execute("CREATE VIEW endless AS " + endless + " SELECT count(*) AS id, note FROM n")
+            other.commit()
+
+        source = DatabaseRecords("clinic", "endless", "id", ("note",))
+        assert self.look(str(database), source, 0.3) == RecordsUnavailable()
+
+    @pytest.mark.parametrize(
+        ("address", "kind"), [("postgresql://user:secret@host/db", "postgresql"), ("mysql:/db", "mysql"), ("", "")]
+    )
+    def test_another_kind_is_refused_by_its_name(self, address: str, kind: str) -> None:
+        with pytest.raises(UnsupportedDatabaseError) as refused:
+            DatabaseReader({"clinic": address}).path("clinic")
+
+        assert (refused.value.kind, "secret" in str(refused.value)) == (kind, False)
+
+
 class TestOddAnswers:
     """Anything that is not a clean list of flat records is no answer."""
 
@@ -99,7 +276,7 @@ class TestOddAnswers:
         "body",
         [
             b"",
-            b"[]",
+            b'[{"id": "1"}]',
             b"null",
             b"{}",
             b'{"items": {}}',
@@ -107,8 +284,9 @@ class TestOddAnswers:
             b'{"items": [{"note": "no key"}]}',
             b'{"items": [{"id": ""}]}',
             b'{"items": [{"id": null}]}',
-            b'{"items": [{"id": "1", "note": ["nested"]}]}',
-            b'{"items": [{"id": "1", "note": {"a": 1}}]}',
+            b'{"items": [{"id": "1", "note": {"a": {"b": NaN}}}]}',
+            b'{"items": [{"id": "1", "note": ["\\ud800"]}]}',
+            b'{"items": [{"id": "1", "a.b": "x", "a": {"b": "y"}}]}',
             b'{"items": [{"id": "1"}, {"id": "1"}]}',
             b'{"items": [{"id": "1", "note": "a", "note": "b"}]}',
             b'{"items": [], "items": []}',

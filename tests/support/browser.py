@@ -83,6 +83,7 @@ class Site:
     """A site on loopback: pages by path, what was asked for, the records that were posted, and holds by path.
 
     ``POST /records`` keeps a record and sends the browser to ``/saved``; ``GET /api/records`` lists the records.
+    ``answers`` are further JSON by path, ``missing`` the paths of pages that are not found.
     """
 
     pages: dict[str, str] = field(factory=dict[str, str])
@@ -91,6 +92,9 @@ class Site:
     records: list[dict[str, object]] = field(factory=list[dict[str, object]])
     holds: dict[str, Hold] = field(factory=dict[str, Hold])
     loses_saves: bool = False
+    answers: dict[str, str] = field(factory=dict[str, str])
+    missing: set[str] = field(factory=set[str])
+    cookies: list[str] = field(factory=list[str])
     server: ThreadingHTTPServer = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -107,9 +111,12 @@ class Site:
                 """A page, or the records."""
                 path = urlsplit(self.path).path
                 site.asked.append(path)
+                site.cookies.append(self.headers.get("cookie", ""))
                 site.stand(path)
                 if path == "/api/records":
                     self.answer(json.dumps({"items": site.records}), "application/json")
+                elif path in site.answers:
+                    self.answer(site.answers[path], "application/json")
                 else:
                     self.answer(site.pages.get(path, "<h1>No such page</h1>"), "text/html; charset=utf-8")
 
@@ -130,7 +137,7 @@ class Site:
             def answer(self, text: str, media_type: str) -> None:
                 """Send a body."""
                 body = text.encode()
-                self.send_response(200)
+                self.send_response(404 if urlsplit(self.path).path in site.missing else 200)
                 self.send_header("Content-Type", media_type)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

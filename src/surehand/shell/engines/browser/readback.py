@@ -86,7 +86,7 @@ class RecordChannel:
         deadline = time.monotonic() + seconds
         try:
             return await self._read(command, deadline)
-        except UnusableAnswerError:
+        except (ValueError, RecursionError):
             return RecordsUnavailable()
 
     async def _read(self, command: ReadRecords, deadline: float) -> Records:
