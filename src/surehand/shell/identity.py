@@ -19,8 +19,10 @@ from surehand.shell.files import UnsafeFileError, private_folder, read_private, 
 
 KEY_FILE: Final = "fingerprint.key"
 MACHINE_KEY_FILE: Final = "machine.key"
+RECORDING_KEY_FILE: Final = "recording.key"
 
 _MACHINE_KEY_BYTES: Final = 32
+_RECORDING_KEY_BYTES: Final = 32
 
 
 class DamagedKeyError(Exception):
@@ -55,6 +57,17 @@ def fingerprint_key(folder: Path) -> bytes:
         OSError: The file system refuses.
     """
     return _kept_secret(folder, KEY_FILE, FINGERPRINT_KEY_BYTES)
+
+
+def recording_key(folder: Path) -> bytes:
+    """The secret under which this machine keeps recordings, 32 bytes; made at the first use.
+
+    Raises:
+        DamagedKeyError: The file does not hold 32 bytes.
+        UnsafeFileError: A symbolic link or something other than a file or folder stands there.
+        OSError: The file system refuses.
+    """
+    return _kept_secret(folder, RECORDING_KEY_FILE, _RECORDING_KEY_BYTES)
 
 
 def machine_key(folder: Path | None = None) -> bytes:

@@ -3,8 +3,8 @@
 Laws of this module:
 
 - It holds what was seen and done, in order, and no judgment: the compiler decides what it means.
-- Texts that a person typed or saw stand in fields of type ``Seen`` alone, so that whoever writes a bundle can be held
-  to leave them out. What was typed into a secret field is nowhere.
+- Texts that a person typed or saw stand in fields of type ``Seen``, in addresses, and in the names and rows of targets,
+  so that whoever writes a bundle can be held to leave them out. What was typed into a secret field is nowhere.
 - Of the network it holds methods, addresses, operations and kinds of answers, never a body.
 """
 
@@ -54,7 +54,11 @@ class Control(Enum):
 
 @frozen
 class Candidate:
-    """One way to find an element, and how many shown elements it matched at that moment; best first in every tuple."""
+    """One way to find an element, and how many shown elements it matched at that moment; best first in every tuple.
+
+    Where the element stands in a row, some candidates have the text of a cell of that row as ``target.row``. A group of
+    radio buttons counts as one element: a candidate for a radio button matches once when it means exactly its group.
+    """
 
     target: Target
     matches: Index
@@ -76,12 +80,16 @@ class Place:
 
 @frozen(kw_only=True)
 class FieldFacts:
-    """What a page declares about a field; a limit that it does not declare is absent."""
+    """What a page declares about a field; a limit that it does not declare is absent.
+
+    ``multiple`` says that several options can be chosen; there is one event for each then.
+    """
 
     control: Control
     caption: Short = ""
     options: Annotated[tuple[Seen, ...], Items(max_items=500)] = field(default=(), repr=False)
     required: bool = False
+    multiple: bool = False
     max_length: Annotated[int, Number(minimum=0)] | None = None
     pattern: Short | None = None
     minimum: Short | None = None
@@ -240,7 +248,11 @@ class Known:
 
 @frozen(kw_only=True)
 class Showing:
-    """An element of a page that shows a known text, in full and under this rule; a date in this form."""
+    """An element of a page that shows a known text, in full and under this rule; a date in this form.
+
+    The rule is the strictest one that holds: ``IDENTIFIER`` for the very same characters, ``TEXT`` for another form of
+    the same text, ``DATE`` for the same day in another form, ``DECIMAL`` for the same number.
+    """
 
     known: Known
     rule: Rule
@@ -282,7 +294,8 @@ class JsonSeen:
     """The shape of one JSON answer of the app to a GET after the save: where its records are, and what the new one has.
 
     ``items`` is the dotted path of the list. ``was_absent`` says that the record that holds the known texts was not in
-    the last answer of the same address before the save; ``count`` is how many records the list holds.
+    the last answer of the same address before the save; ``count`` is how many records the list holds. ``fresh`` says
+    that it was asked for once more at the end, with the cookies of the session alone.
     """
 
     after: Index
@@ -291,6 +304,7 @@ class JsonSeen:
     count: Index
     was_absent: bool
     members: Annotated[tuple[MemberSeen, ...], Items(max_items=200)]
+    fresh: bool = False
 
 
 @frozen(kw_only=True)

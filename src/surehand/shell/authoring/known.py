@@ -1,0 +1,89 @@
+"""The texts of a demonstration that are known, and in which other forms an app may show them.
+
+Laws of this module:
+
+- A text equals a known one by a rule of the core, or it does not; nothing is guessed.
+- What is known is kept in memory.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from attrs import define, field, frozen
+
+from surehand.core.workflow.bundle import DateForm, Rule
+from surehand.core.workflow.compare import read_date, same, written_date
+from surehand.core.workflow.params import is_decimal
+
+#: White space that layout adds around a text.
+_LAYOUT_SPACE: Final = " \t\r\n\f"
+
+
+@frozen
+class Form:
+    """A form in which a known text may be shown, and the rule under which it is the same."""
+
+    text: str = field(repr=False)
+    key: str
+    rule: Rule
+    form: DateForm = DateForm.ISO
+
+    def for_page(self) -> list[str]:
+        """The entry that the watching script takes."""
+        return [self.text, self.key, self.rule.value, self.form.value]
+
+
+@define
+class KnownTexts:
+    """What was entered or stood in a clicked row, by the key of the event."""
+
+    _texts: dict[str, str] = field(factory=dict[str, str], repr=False)
+
+    def add(self, key: str, text: str) -> list[Form]:
+        """Know one more text; returns its forms."""
+        self._texts[key] = text
+        return list(_forms(key, text))
+
+    def all_forms(self) -> list[Form]:
+        """The forms of everything that is known."""
+        return [form for key, text in self._texts.items() for form in _forms(key, text)]
+
+    def find(self, text: str) -> list[Form]:
+        """The known texts that a text is, each under the strictest rule."""
+        shown = text.strip(_LAYOUT_SPACE)
+        found = (_match(key, known, shown) for key, known in self._texts.items() if shown and known)
+        return [form for form in found if form is not None]
+
+
+def _match(key: str, known: str, shown: str) -> Form | None:
+    if known == shown:
+        return Form(shown, key, Rule.IDENTIFIER)
+    if same(Rule.TEXT, known, shown):
+        return Form(shown, key, Rule.TEXT)
+    if same(Rule.DECIMAL, known, shown):
+        return Form(shown, key, Rule.DECIMAL)
+    return next((form for form in _dates(key, known) if form.text == shown), None)
+
+
+def _forms(key: str, text: str) -> Iterator[Form]:
+    if not text.strip(_LAYOUT_SPACE):
+        return
+    yield Form(text, key, Rule.IDENTIFIER)
+    yield from _dates(key, text)
+    if is_decimal(text):
+        yield Form(f"#{_plain(Decimal(text))}", key, Rule.DECIMAL)
+
+
+def _dates(key: str, text: str) -> Iterator[Form]:
+    """The same day as every form writes it; a text that is a date in several forms may be several days."""
+    for day in dict.fromkeys(read_date(form, text) for form in DateForm):
+        if day is not None:
+            forms = ((form, written_date(form, day)) for form in DateForm)
+            yield from (Form(written, key, Rule.DATE, form) for form, written in forms if written != text)
+
+
+def _plain(number: Decimal) -> str:
+    """The number as a script writes it."""
+    text = format(number.normalize(), "f")
+    return "0" if text == "-0" else text

@@ -1,0 +1,134 @@
+// What a page shows: where it is, which known texts stand on it, and where its links lead.
+//
+// Laws of this file:
+// - A text is known when it was entered or stood in a clicked row; no other text of a page is told.
+// - What a secret field holds is never looked at.
+
+// Known texts by their comparable form: for each its key, the rule under which it is equal, the form of a date, and
+// the text as it was.
+const known = new Map();
+const comparable = text => text.normalize('NFC').replace(/\r\n?/g, '\n').trim();
+const know = entries => {
+  for (const [text, key, rule, form] of entries) {
+    const place = rule === 'decimal' ? text : comparable(text);
+    const list = known.get(place) ?? known.set(place, []).get(place);
+    if (place !== '' && !list.some(one => one[0] === key && one[1] === rule && one[2] === form)) list.push([key, rule, form, text]);
+  }
+};
+const knowExactly = (text, key) => know([[text, key, 'identifier', 'yyyy-mm-dd']]);
+const NUMBER = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
+const numberOf = text => (NUMBER.test(text) ? `#${Number(text)}` : null);
+const knownAs = text => {
+  const hits = known.get(comparable(text)) ?? [];
+  const exact = text.replace(/^[ \t\r\n\f]+|[ \t\r\n\f]+$/g, '');
+  const found = hits.map(([key, rule, form, as]) => [key, rule === 'identifier' && as !== exact && as !== text ? 'text' : rule, form]);
+  const numbers = (known.get(numberOf(exact)) ?? []).filter(([key]) => !found.some(one => one[0] === key));
+  return [...found, ...numbers];
+};
+
+const secrets = new WeakSet();
+const SECRET = 'input[type=password], [autocomplete~=current-password], [autocomplete~=new-password], ' +
+  '[autocomplete~=one-time-code], [autocomplete^=cc-]';
+const isSecret = el => {
+  if (el.matches(SECRET) || getComputedStyle(el).webkitTextSecurity !== 'none') secrets.add(el);
+  return secrets.has(el);
+};
+
+// Where a page is
+
+const outermost = () => {
+  try {
+    return window.top.location.href ? window.top : window;
+  } catch {
+    return window;
+  }
+};
+const addressPath = path => path.replace(/[\s#]/g, encodeURIComponent).slice(0, 500) || '/';
+const queryOf = search => {
+  const parts = Array.from(new URLSearchParams(search), ([name, value]) => ({ name, value: value.slice(0, 200) }));
+  return parts.filter(part => /^[^\s=&#]{1,100}$/.test(part.name)).slice(0, 30);
+};
+const placeOf = look => {
+  const at = outermost().location;
+  return {
+    origin: at.origin, path: addressPath(at.pathname), query: queryOf(at.search),
+    fragment: at.hash.slice(1, 501), landmarks: look === null ? [] : landmarksOf(look),
+  };
+};
+const LANDMARKS = ['heading', 'button', 'tab', 'link', 'textbox', 'combobox'];
+const landmarksOf = look => {
+  const inDialog = look.dialog().length === 1 ? look.dialog()[0] : null;
+  const near = el => (inDialog === null || inDialog.contains(el) ? 0 : 1);
+  const found = [];
+  for (const role of LANDMARKS) {
+    const named = (look.roles.get(role) ?? []).filter(el => !isOutOfTree(el) && look.shows(el)).slice(0, 60);
+    for (const el of named.sort((a, b) => near(a) - near(b))) {
+      const name = look.name(el);
+      if (!name || name.length > LONGEST_NAME) continue;
+      const matches = look.roles.get(role).filter(it => look.name(it) === name && !isOutOfTree(it)).length;
+      if (matches === 1) found.push({ target: { kind: 'role', name, role }, matches });
+      if (found.length >= MOST_WAYS || (role !== 'heading' && found.length >= 6)) return found;
+    }
+  }
+  return found;
+};
+
+// What a page shows
+
+const MOST_SHOWN = 200;
+const MOST_FOR_ONE = 8;
+const shownText = el => {
+  if (el.matches('input, textarea, select')) {
+    const isText = !el.matches('[type=checkbox], [type=radio], [type=file], [type=hidden], [type=submit], [type=button]');
+    return isText && !isSecret(el) ? elements.values([el])[0] : '';
+  }
+  if (el.isContentEditable && !parentOf(el)?.isContentEditable) return elements.values([el])[0];
+  return el.textContent.length <= 4000 ? el.innerText ?? '' : '';
+};
+const matchesIn = (root, look) => {
+  const found = [];
+  const walk = el => {
+    if (isIgnored(el) || el.tagName === 'OPTION') return;
+    const isField = el.matches('input, textarea, select') || (el.isContentEditable && !parentOf(el)?.isContentEditable);
+    const inner = isField ? [] : [...el.children, ...(el.shadowRoot?.children ?? [])];
+    const before = found.length;
+    inner.forEach(walk);
+    if (el.isContentEditable && !isField) return;
+    const hits = found.length === before || isField ? knownAs(shownText(el)) : [];
+    if (hits.length && look.shows(el)) found.push([el, hits]);
+  };
+  walk(root);
+  return found;
+};
+const seen = look => {
+  const showings = [];
+  const counts = new Map();
+  if (known.size > 0) {
+    for (const [el, hits] of matchesIn(document.body ?? document.documentElement, look)) {
+      const fresh = hits.filter(([key]) => (counts.get(key) ?? 0) < MOST_FOR_ONE);
+      const candidates = fresh.length ? candidatesFor(el, look) : [];
+      for (const [key, rule, form] of candidates.length ? fresh : []) {
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+        showings.push({ key, rule, form, candidates });
+      }
+    }
+  }
+  return showings.slice(0, MOST_SHOWN);
+};
+const linksOf = () => {
+  const paths = Array.from(document.links).filter(a => a.origin === location.origin).map(a => addressPath(a.pathname + a.search));
+  return Array.from(new Set(paths)).slice(0, 300);
+};
+// The page of this frame and of the frames of the same origin in it.
+const pageSeen = look => {
+  const showings = seen(look);
+  for (const frame of document.querySelectorAll('iframe, frame')) {
+    try {
+      const inner = frame.contentWindow[FACE];
+      if (inner && isShown(frame)) showings.push(...inner.showings());
+    } catch {
+      // Another origin: what stands there is seen by its own events alone.
+    }
+  }
+  return { place: placeOf(look), showings: showings.slice(0, MOST_SHOWN), links: linksOf() };
+};

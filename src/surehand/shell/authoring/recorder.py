@@ -1,0 +1,170 @@
+"""Records one demonstration in a browser that a person, a test or a tool drives.
+
+Laws of this module:
+
+- The browser sees the app as a run will see it: the same language, time zone and size of the window.
+- Nothing is written: a recording is handed over in memory.
+- What could not be told makes the whole recording fail: a recording with a gap would be a wrong one.
+"""
+
+import json
+import os
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Final, Self
+
+from playwright.async_api import Browser, BrowserContext, Error, Page, Playwright, async_playwright
+
+from surehand.core.workflow.recording import Actor, Recording
+from surehand.shell.authoring.network import Network, origin_of
+from surehand.shell.authoring.timeline import Timeline, make_recording
+from surehand.shell.authoring.watching import Watcher
+from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
+from surehand.shell.engines.browser.viewing import LOCALE, TIME_ZONE, VIEWPORT
+from surehand.shell.process import clean_environment
+
+_LAUNCH_MS: Final = 30_000
+
+
+class BrowserMissingError(Exception):
+    """There is no Chromium, Chrome or Edge on this machine, or none that starts."""
+
+
+class AppUnreachableError(Exception):
+    """The address that was to be opened did not answer with a page."""
+
+
+class RecordingFailedError(Exception):
+    """Something was done that could not be recorded."""
+
+
+class Recorder:
+    """A browser window whose page is watched; made by ``Recorder.open``.
+
+    Args:
+        context: A context without pages.
+        origin: The origin of the app.
+    """
+
+    def __init__(self, context: BrowserContext, origin: str) -> None:
+        self._context = context
+        self._origin = origin
+        self._timeline = Timeline()
+        self._network = Network(context)
+        self._watcher = Watcher(context, self._timeline)
+        self._agent_times: list[tuple[float, float]] = []
+        self._session = ""
+        self.page: Page
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, *, headed: bool = True, session: str | None = None) -> AsyncGenerator[Self]:
+        """Open the app in a fresh browser, and watch it.
+
+        Args:
+            url: The address to begin at.
+            headed: Whether there is a window.
+            session: The signed-in session of the app, as ``session_state`` gave it.
+
+        Raises:
+            BrowserMissingError: There is no browser that starts.
+            AppUnreachableError: The address does not open.
+        """
+        async with AsyncExitStack() as held:
+            context = await held.enter_async_context(_fresh_context(headed=headed, session=session))
+            recorder = cls(context, origin_of(url))
+            await recorder._start(url)
+            yield recorder
+
+    async def _start(self, url: str) -> None:
+        self._watcher.start()
+        self.page = await self._context.new_page()
+        self.page.on("websocket", self._network.watch_sockets)
+        await self._watcher.attach(self.page)
+        try:
+            await self.page.goto(url)
+        except Error:
+            raise AppUnreachableError from None
+
+    @contextmanager
+    def acting_as(self, actor: Actor) -> Generator[None]:
+        """Mark what is done meanwhile as this actor's; everything else is the person's."""
+        began = time.time() * 1000
+        try:
+            yield
+        finally:
+            if actor is Actor.AGENT:
+                self._agent_times.append((began, time.time() * 1000))
+
+    def _actor_at(self, at: float) -> Actor:
+        is_agent = any(int(began) <= at <= ended for began, ended in self._agent_times)
+        return Actor.AGENT if is_agent else Actor.PERSON
+
+    @property
+    def failures(self) -> int:
+        """How many things could not be told so far."""
+        return self._watcher.failures
+
+    async def session_state(self) -> str:
+        """The session of the app as it is now, for the next recording or run."""
+        with suppress(Error):
+            self._session = json.dumps(await self._context.storage_state())
+        return self._session
+
+    async def wait_closed(self) -> None:
+        """Wait until the person has closed every window."""
+        while self._context.pages:
+            with suppress(Error):
+                await self._context.pages[0].wait_for_event("close", timeout=0)
+
+    async def stop(self) -> Recording:
+        """End the demonstration.
+
+        Raises:
+            RecordingFailedError: Something that was done could not be told.
+        """
+        with suppress(Error):
+            await self._watcher.flush()
+            await self._network.settle()
+            await self.session_state()
+            await self._network.ask_again(self._origin)
+        if self._watcher.failures:
+            raise RecordingFailedError
+        sent = self._network.sent(self._timeline.submissions)
+        return make_recording(self._timeline, sent, self._network.answers, self._origin, self._actor_at)
+
+
+@asynccontextmanager
+async def _fresh_context(*, headed: bool, session: str | None) -> AsyncGenerator[BrowserContext]:
+    async with async_playwright() as driver:
+        browser = await _launch(driver, headed=headed)
+        try:
+            yield await browser.new_context(
+                service_workers="block",
+                accept_downloads=False,
+                locale=LOCALE,
+                timezone_id=TIME_ZONE,
+                viewport={"width": VIEWPORT["width"], "height": VIEWPORT["height"]},
+                reduced_motion="reduce",
+                storage_state=None if session is None else json.loads(session),
+            )
+        finally:
+            with suppress(Error):
+                await browser.close()
+
+
+async def _launch(driver: Playwright, *, headed: bool) -> Browser:
+    program = find_chromium()
+    if program is None:
+        raise BrowserMissingError
+    try:
+        return await driver.chromium.launch(
+            executable_path=program,
+            headless=not headed,
+            chromium_sandbox=may_sandbox(),
+            env={**clean_environment(os.environ)},
+            timeout=_LAUNCH_MS,
+        )
+    except Error:
+        raise BrowserMissingError from None

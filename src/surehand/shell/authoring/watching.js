@@ -1,0 +1,566 @@
+// What a person does on a page: listens to what the browser says the person did, and tells it in order.
+//
+// Laws of this file:
+// - It only listens: nothing is prevented, changed or kept on the page, and the page's own scripts cannot see it.
+// - Ways to an element are counted before the page reacts to what was done with it.
+// - What is typed into a secret field is never read.
+// - What a person does not do (scripts of the page) is not told, except what tools do in a person's place.
+
+const ORIGINAL = Math.random().toString(36).slice(2, 10);
+let numbered = 0;
+const newId = () => `${ORIGINAL}.${(numbered += 1)}`;
+// A page that is no web page (the empty one of a new tab) is not watched.
+const isWeb = () => outermost().location.protocol.startsWith('http');
+const tell = what => isWeb() && surehandTell(JSON.stringify(what));
+const happened = (action, { id = newId(), at = Date.now(), soft = false, replaces = [] } = {}) => {
+  tell({ kind: 'told', id, at, soft, replaces, action });
+  return id;
+};
+
+// What appears on the page
+
+let appeared = new Set();
+let changes = 0;
+let currentLook = null;
+const note = records => {
+  if (records.length === 0) return;
+  changes += records.length;
+  currentLook = null;
+  for (const record of records) {
+    for (const node of record.type === 'childList' ? record.addedNodes : [record.target]) {
+      if (node.nodeType === 1 && appeared.size < 5000) appeared.add(node);
+    }
+  }
+  restLater();
+};
+const observer = new MutationObserver(note);
+observer.observe(document, {
+  subtree: true, childList: true, attributes: true, characterData: true,
+  attributeFilter: ['class', 'style', 'hidden', 'open', 'aria-hidden', 'aria-expanded', 'aria-label', 'disabled'],
+});
+const lookNow = () => {
+  note(observer.takeRecords());
+  if (currentLook === null || Date.now() - currentLook.at > 500) currentLook = Object.assign(new Look(), { at: Date.now() });
+  return currentLook;
+};
+const inAppeared = el => {
+  for (let at = el; at && at !== document.body; at = parentOf(at)) if (appeared.has(at)) return at;
+  return null;
+};
+
+// What is still to be told: the moment passes at the next act, or after a short time
+
+let open = [];
+const later = run => {
+  const one = { run };
+  open.push(one);
+  setTimeout(() => {
+    if (!open.includes(one)) return;
+    open = open.filter(it => it !== one);
+    run();
+  }, 150);
+};
+const settle = () => {
+  note(observer.takeRecords());
+  const due = open;
+  open = [];
+  for (const one of due) one.run();
+};
+
+// Facts about fields
+
+const UNTYPED = ['checkbox', 'radio', 'file', 'button', 'submit', 'reset', 'image', 'hidden'];
+const isTyped = el => el.tagName === 'TEXTAREA' || (el.tagName === 'INPUT' && !UNTYPED.includes(el.type));
+const hostOf = el => {
+  if (isTyped(el)) return el;
+  if (document.designMode === 'on') return document.body;
+  if (!el.isContentEditable) return null;
+  let host = el;
+  while (parentOf(host)?.isContentEditable) host = parentOf(host);
+  return host;
+};
+const held = el => elements.values([el])[0];
+const short = text => squash(text).slice(0, 500);
+const captionOf = el => short(el.type === 'radio' ? groupCaption(el) : nameOf(el) || labelsOf(el)[0] || captionNear(el));
+const groupCaption = el => {
+  const around = el.closest('[role=radiogroup], fieldset');
+  return (around && nameOf(around)) || el.name;
+};
+const controlOf = el => {
+  if (el.tagName === 'SELECT') return 'select';
+  if (el.tagName === 'TEXTAREA') return 'text';
+  if (el.tagName !== 'INPUT') return el.isContentEditable || el === document.body ? 'editable' : 'other';
+  return { number: 'number', range: 'number', date: 'date', checkbox: 'checkbox', radio: 'radio', file: 'file' }[el.type] ?? 'line';
+};
+const optionsFor = el => {
+  if (el.tagName === 'SELECT') return Array.from(el.options, option => option.label);
+  if (el.type === 'radio') return groupOf(el).map(nameOf);
+  return Array.from(el.list?.options ?? [], option => option.value);
+};
+const factsOf = (el, control = controlOf(el)) => {
+  const limits = { pattern: el.pattern, minimum: el.min, maximum: el.max };
+  const given = Object.entries(limits).filter(([, limit]) => typeof limit === 'string' && limit && limit.length <= 500);
+  return {
+    control, caption: captionOf(el), options: optionsFor(el).slice(0, 500),
+    multiple: el.tagName === 'SELECT' && el.multiple,
+    required: el.required === true || el.getAttribute('aria-required') === 'true',
+    ...(el.maxLength >= 0 ? { max_length: el.maxLength } : {}), ...Object.fromEntries(given),
+  };
+};
+const groupOf = el => {
+  const all = Array.from(el.getRootNode().querySelectorAll('input[type=radio]'));
+  return el.name ? all.filter(it => it.name === el.name && it.form === el.form) : [el];
+};
+
+// Typing
+
+let session = null;
+const recent = [];
+const begin = el => {
+  if (session?.el === el) return session;
+  finish();
+  const secret = isSecret(el);
+  const look = lookNow();
+  const text = secret ? '' : held(el);
+  session = {
+    id: newId(), el, secret, place: placeOf(look), candidates: candidatesFor(el, look), facts: secret ? null : factsOf(el),
+    before: text, typed: text, last: text, edited: false, key: null, pending: null, clicks: [],
+  };
+  return session;
+};
+const finish = () => {
+  const done = session;
+  session = null;
+  if (done === null) return;
+  if (!done.secret) remember(done);
+  if (done.edited) leave(done, done.key);
+};
+const remember = done => {
+  recent.push(done);
+  if (recent.length > 3) recent.shift();
+};
+const leave = (done, key) => {
+  const at = Date.now();
+  later(() => tellField(done, at, key));
+};
+const tellField = (done, at, key) => {
+  const { id, el, place, candidates } = done;
+  if (done.secret) return happened({ kind: 'secret_entered', place, candidates }, { id, at });
+  const now = el.isConnected ? held(el) : done.last;
+  const value = now === '' ? done.last : now;
+  const tookIt = key === 'tab' && value === done.last ? null : key;
+  done.told = value;
+  knowExactly(value, id);
+  searchedBy(el, id);
+  return happened({
+    kind: 'entered', place, candidates, facts: done.facts, value, typed: done.typed, before: done.before !== '',
+    ...(tookIt === null ? {} : { ended_by: tookIt }),
+  }, { id, at, replaces: done.replaces ?? [] });
+};
+const again = done => Object.assign({}, done, { id: newId(), edited: false, key: null, clicks: [], told: undefined });
+
+const selectionOf = el => {
+  if (!isTyped(el) || el.selectionStart === null) return { whole: false, atEnd: false };
+  const { selectionStart: from, selectionEnd: to, value } = el;
+  return { whole: from === 0 && to === value.length, atEnd: from === to && to === value.length };
+};
+const keysWrote = (typed, { type, data, whole, atEnd }, now) => {
+  const isInsert = type.startsWith('insert') && type !== 'insertCompositionText' && type !== 'insertReplacementText';
+  const text = type === 'insertLineBreak' || type === 'insertParagraph' ? '\n' : data;
+  if (isInsert && text !== null && whole) return text;
+  if (isInsert && text !== null && atEnd) return typed + text;
+  if (type.startsWith('delete') && whole) return '';
+  if (type === 'deleteContentBackward' && atEnd) return Array.from(typed).slice(0, -1).join('');
+  return now;
+};
+const onBeforeInput = event => {
+  const el = hostOf(target(event));
+  if (el === null || !event.isTrusted) return;
+  const editing = begin(el);
+  if (editing.secret) return;
+  const data = event.data ?? event.dataTransfer?.getData('text/plain') ?? null;
+  editing.pending = { type: event.inputType, data, ...selectionOf(el) };
+};
+const onInput = event => {
+  const el = hostOf(target(event));
+  if (el === null || !(event.isTrusted || event.composed)) return;
+  const editing = begin(el);
+  editing.edited = true;
+  editing.key = null;
+  if (editing.secret) return;
+  editing.last = held(el);
+  editing.typed = keysWrote(editing.typed, editing.pending ?? { type: '', data: null }, editing.last);
+  editing.pending = null;
+};
+const onFocusIn = event => {
+  const el = hostOf(target(event));
+  if (el !== null && isShown(el)) begin(el);
+};
+const onFocusOut = event => {
+  if (session?.el === hostOf(target(event))) finish();
+};
+// A field whose text a widget changed after a click in something that had opened for it.
+const picked = () => {
+  for (const done of [...recent, ...(session?.secret === false ? [session] : [])]) {
+    if (done.clicks.length === 0 || !done.el.isConnected) continue;
+    const value = held(done.el);
+    if (value === '' || value === (done.told ?? (done.edited ? done.last : done.before))) continue;
+    const next = again(done);
+    next.replaces = [...done.clicks, ...(done.told === undefined ? [] : [done.id])];
+    next.typed = done.edited ? done.typed : '';
+    next.last = value;
+    tellField(next, Date.now(), null);
+    Object.assign(done, { id: next.id, told: value, clicks: [], edited: false, before: value });
+  }
+};
+
+// Choosing
+
+const onChange = event => {
+  const el = target(event);
+  if (!(event.isTrusted || event.composed || isShown(el))) return;
+  if (el.tagName === 'SELECT' && isShown(el)) choseNative(el);
+  else if (el.type === 'radio' && event.isTrusted) choseRadio(el);
+  else if (el.type === 'checkbox' && event.isTrusted) checkedBox(el, el.checked);
+  else if (el.type === 'file') {
+    const look = lookNow();
+    happened({ kind: 'uploaded', place: placeOf(look), candidates: candidatesFor(el, look) });
+  }
+};
+const chosenBefore = new WeakMap();
+const choseNative = el => {
+  const chosen = Array.from(el.selectedOptions, option => option.label);
+  const fresh = el.multiple ? chosen.filter(label => !(chosenBefore.get(el) ?? []).includes(label)) : chosen.slice(0, 1);
+  chosenBefore.set(el, chosen);
+  fresh.forEach(value => choose(el, value, candidatesFor(el, lookNow())));
+};
+const choseRadio = el => {
+  const group = groupOf(el);
+  const look = lookNow();
+  const around = el.closest('[role=radiogroup], fieldset');
+  const candidates = [...candidatesFor(el, look, group), ...(around ? candidatesFor(around, look) : [])];
+  choose(el, nameOf(el), candidates.filter(it => it.matches === 1).slice(0, MOST_WAYS));
+};
+const choose = (el, value, candidates) => {
+  finish();
+  settle();
+  const id = happened({ kind: 'chose', place: placeOf(lookNow()), candidates, facts: factsOf(el), value });
+  knowExactly(value, id);
+};
+const checkedBox = (el, checked) => {
+  finish();
+  settle();
+  const look = lookNow();
+  const visible = isShown(el) ? el : Array.from(el.labels ?? []).find(isShown) ?? el;
+  const candidates = candidatesFor(el, look).concat(visible === el ? [] : candidatesFor(visible, look)).slice(0, MOST_WAYS);
+  happened({ kind: 'checked', place: placeOf(look), candidates, facts: factsOf(el), checked });
+};
+
+// Clicking
+
+let down = null;
+let opener = null;
+const target = event => event.composedPath()[0] ?? event.target;
+const ACTORS = 'button, a[href], area[href], summary, input[type=submit], input[type=button], input[type=image], ' +
+  'input[type=reset], [role=button], [role=link], [role=tab], [role=menuitem], [role=menuitemradio], ' +
+  '[role=menuitemcheckbox], [role=option], [role=checkbox], [role=switch], [role=radio], [role=treeitem], ' +
+  '[role=combobox], [aria-haspopup], [onclick]';
+const OPTION = '[role=option], [role=menuitemradio]';
+const BOXES = '[role=checkbox], [role=switch], [role=menuitemcheckbox]';
+const climb = (el, css) => {
+  for (let at = el; at; at = parentOf(at)) if (at.matches(css)) return at;
+  return null;
+};
+const actorOf = el => {
+  const actor = climb(el, ACTORS);
+  if (actor !== null) return actor;
+  let pointed = null;
+  for (let at = el; at && at !== document.body && getComputedStyle(at).cursor === 'pointer'; at = parentOf(at)) pointed = at;
+  return pointed;
+};
+// The whole option in something that has opened: a child of the list, one of several.
+const optionAt = el => {
+  const given = climb(el, OPTION);
+  if (given !== null) return given;
+  if (opener === null) return null;
+  const popup = inAppeared(el);
+  if (popup === null || climb(el, 'button, a[href]:not([href="#"]):not([href^="javascript:"]), input, label, [role=button]')) return null;
+  let found = el;
+  for (let at = el; at && popup.contains(at); at = parentOf(at)) {
+    const like = Array.from(at.parentElement?.children ?? []).filter(it => it.tagName === at.tagName);
+    if (like.length > 1 || at.tagName === 'LI') found = at;
+    if (at === popup) break;
+  }
+  return found;
+};
+const clickedAction = (el, look) => {
+  const role = roleOf(el);
+  const control = { button: 'button', link: 'link', tab: 'button', menuitem: 'button', option: 'list' }[role] ?? 'other';
+  const row = rowOf(el);
+  const cells = row === null ? [] : cellsOf(row, look);
+  return {
+    kind: 'clicked', place: placeOf(look), candidates: candidatesFor(el, look), facts: factsOf(el, control),
+    row: cells, headers: cells.length ? headersOf(row).slice(0, 40) : [],
+  };
+};
+const onPointerDown = event => {
+  if (!event.isTrusted || event.button !== 0) return;
+  settle();
+  if (session !== null && !session.secret && session.edited) {
+    knowExactly(session.last, session.id);
+  }
+  down = pressedOn(target(event));
+};
+const pressedOn = el => {
+  const look = lookNow();
+  const option = optionAt(el);
+  const actor = hostOf(el) ?? option ?? actorOf(el);
+  if (actor === null || actor.matches('select, option, input[type=checkbox], input[type=radio], input[type=file]')) return null;
+  const label = climb(el, 'label');
+  if (label?.control && label.control !== actor && !actor.matches(ACTORS)) return null;
+  const isField = hostOf(el) !== null;
+  const checked = climb(actor, BOXES)?.getAttribute('aria-checked') ?? null;
+  return {
+    el, actor, option, isField, checked, action: clickedAction(actor, look), page: isField ? null : pageSeen(look),
+    text: option === null ? '' : optionText(option), options: option === null ? [] : optionsBeside(option),
+  };
+};
+const optionText = el => elements.choices([el])[0] || squash(el.innerText ?? '');
+const optionsBeside = el => Array.from(el.parentElement?.children ?? []).filter(it => it.tagName === el.tagName && isShown(it)).map(optionText).filter(Boolean).slice(0, 500);
+const onPointerUp = event => {
+  // Lists that take their option before the click take the option away with them, and the click never comes.
+  const pressed = down;
+  if (pressed === null || !event.isTrusted) return;
+  setTimeout(() => {
+    if (down === pressed && pressed.option !== null && !isShown(pressed.option)) clicked(pressed, 1);
+  }, 60);
+};
+const onClick = event => {
+  if (!event.isTrusted) return;
+  const el = target(event);
+  const pressed = down !== null && event.detail > 0 && (down.el === el || down.actor.contains(el)) ? down : null;
+  if (event.detail === 0 && entering !== null && el.form === entering.el.form) entering.key = null;
+  if (pressed === null && (event.detail > 0 ? climb(el, 'label') : false)) return;
+  const found = pressed ?? pressedOn(el);
+  if (found !== null) clicked(found, event.detail);
+};
+let lastClick = null;
+const clicked = (pressed, detail) => {
+  down = null;
+  const { actor, action, isField } = pressed;
+  if (!actor.contains(session?.el ?? null)) finish();
+  settle();
+  if (detail > 1 && lastClick?.actor === actor && Date.now() - lastClick.at < 1000 && !isField) {
+    lastClick.clicks += 1;
+    tell({ kind: 'again', id: lastClick.id, clicks: lastClick.clicks });
+    return;
+  }
+  if (pressed.page !== null) tell({ kind: 'page', at: Date.now(), page: pressed.page });
+  const id = happened(action, { soft: isField });
+  if (!isField) lastClick = { id, actor, at: Date.now(), clicks: 1 };
+  action.row.forEach((text, at) => text && knowExactly(text, `${id}/${at}`));
+  if (inAppeared(actor)) [...recent, ...(session ? [session] : [])].forEach(done => done.clicks.push(id));
+  later(picked);
+  if (pressed.checked !== null) later(() => turned(pressed, id));
+  else if (pressed.option !== null && opener !== null) later(() => taken(pressed, id, opener));
+  if (pressed.option === null && !(opener !== null && inAppeared(actor) && isField)) opens(pressed, id);
+};
+const opens = ({ actor, action }, id) => {
+  const around = [];
+  for (let at = actor; at && at !== document.body && around.length < 5; at = parentOf(at)) around.push(at);
+  appeared = new Set();
+  opener = { ids: [id], el: actor, around, action, searched: false };
+};
+const searchedBy = (el, id) => {
+  if (opener === null || !(opener.el === el || opener.el.contains(el) || el.contains(opener.el) || inAppeared(el))) return;
+  opener.ids.push(id);
+  opener.searched = true;
+};
+const turned = ({ actor, checked, action }, id) => {
+  const box = climb(actor, BOXES);
+  const now = box?.getAttribute('aria-checked') ?? String(checked !== 'true');
+  if (now === checked) return;
+  const { place, candidates, facts } = action;
+  happened({ kind: 'checked', place, candidates, facts: { ...facts, control: 'checkbox' }, checked: now === 'true' }, { replaces: [id] });
+};
+// An option was taken when it is gone and its text stands in what opened the list, or beside it.
+const taken = ({ option, text, options }, id, from) => {
+  if (text === '' || text.length > 2000) return;
+  const shows = standsIn(from, text, option);
+  if (shows === null || (isShown(option) && option.getAttribute('aria-selected') !== 'true')) return;
+  const { place, candidates, facts } = from.action;
+  const chosen = happened({
+    kind: 'chose', place, candidates, facts: { ...facts, control: 'list', options }, value: text, searched: from.searched,
+    shown: shows === from.el ? [] : candidatesFor(shows, lookNow()),
+  }, { replaces: [...from.ids, id] });
+  knowExactly(text, chosen);
+  opener = null;
+};
+const standsIn = (from, text, option) => {
+  const says = el => isShown(el) && (elements.choices([el])[0] === text || squash(held(el)) === text);
+  if (from.el.isConnected && says(from.el)) return from.el;
+  for (const place of from.around.filter(it => it.isConnected)) {
+    const saying = everything(place).filter(el => !option.contains(el) && !el.contains(option) && !el.matches('option, select') && says(el));
+    if (saying.length) return saying.find(el => !saying.some(other => other !== el && el.contains(other))) ?? saying[0];
+  }
+  return null;
+};
+
+// Keys
+
+let entering = null;
+const EDITING = ['a', 'c', 'v', 'x', 'z', 'y', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'Backspace', 'Delete', 'Insert'];
+const MOVING = ['Tab', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'PageUp', 'PageDown', 'Shift', 'Control', 'Alt',
+  'Meta', 'AltGraph', 'CapsLock', 'F5', 'F11', 'F12', 'Dead', 'Process'];
+const ENDS = { Enter: 'enter', Tab: 'tab', Escape: 'escape' };
+const onKeyDown = event => {
+  if (!event.isTrusted || event.isComposing) return;
+  const el = target(event);
+  const field = hostOf(el);
+  const isShortcut = (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph');
+  if (isShortcut) {
+    if (!EDITING.includes(event.key) && !MOVING.includes(event.key)) pressedKey(event, el);
+  } else if (field !== null) {
+    if (event.key in ENDS) endedBy(event, field);
+  } else if (!MOVING.includes(event.key) && !(['Enter', ' '].includes(event.key) && climb(el, `${ACTORS}, select, input`))) {
+    pressedKey(event, el);
+  }
+};
+const endedBy = (event, field) => {
+  if (event.key === 'Enter' && highlighted(field) !== null && choseByKey(field)) return;
+  if (session?.el !== field || !session.edited) {
+    if (event.key === 'Enter' && field.tagName === 'INPUT') pressedKey(event, field);
+    return;
+  }
+  session.key = ENDS[event.key];
+  if (event.key !== 'Enter' || field.tagName !== 'INPUT' || session.secret) return;
+  const done = session;
+  session = again(done);
+  Object.assign(session, { before: done.last, typed: done.last });
+  entering = { el: field, key: 'enter' };
+  const mine = entering;
+  const at = Date.now();
+  later(() => {
+    if (entering === mine) entering = null;
+    tellField(done, at, mine.key);
+  });
+};
+const highlighted = field => {
+  const by = field.getAttribute('aria-activedescendant');
+  const active = by ? field.getRootNode().getElementById(by) : null;
+  return active !== null && isShown(active) ? active : null;
+};
+const choseByKey = field => {
+  const option = climb(highlighted(field), OPTION) ?? highlighted(field);
+  const look = lookNow();
+  if (opener === null) opens({ actor: field, action: clickedAction(field, look) }, newId());
+  if (session?.el === field && session.edited) {
+    tellField(session, Date.now(), null);
+    session = again(session);
+  }
+  const pressed = { option, text: optionText(option), options: optionsBeside(option) };
+  const from = opener;
+  later(() => taken(pressed, newId(), from));
+  return true;
+};
+const MODIFIERS = [['ctrlKey', 'Control'], ['altKey', 'Alt'], ['metaKey', 'Meta'], ['shiftKey', 'Shift']];
+const pressedKey = (event, el) => {
+  if (session !== null && session.edited) {
+    const done = session;
+    session = again(done);
+    leave(done, null);
+  }
+  settle();
+  const look = lookNow();
+  const held = MODIFIERS.filter(([flag, name]) => event[flag] && !(name === 'Shift' && event.key.length === 1)).map(([, name]) => name);
+  const page = pageSeen(look);
+  tell({ kind: 'page', at: Date.now(), page });
+  const candidates = el === document.body || el === document.documentElement ? [] : candidatesFor(el, look);
+  const id = happened({ kind: 'pressed', place: page.place, candidates, key: [...held, event.key].join('+') }, { soft: true });
+  const before = changes;
+  const place = location.href;
+  const keep = () => tell({ kind: 'keep', id });
+  const wasEntering = event.key === 'Enter' && entering === null ? (entering = { el, key: 'enter' }) : null;
+  later(() => {
+    const isClick = wasEntering !== null && wasEntering.key === null;
+    if (entering === wasEntering) entering = null;
+    if (!isClick && (event.defaultPrevented || changes !== before || location.href !== place || leaving)) keep();
+  });
+};
+
+// Pages that come and go
+
+let leaving = false;
+let resting = null;
+const restLater = () => {
+  if (window !== window.top || resting !== null) return;
+  resting = setTimeout(() => {
+    resting = null;
+    if (known.size > 0) tellPage();
+  }, 700);
+};
+const tellPage = () => {
+  if (window === outermost()) tell({ kind: 'page', at: Date.now(), page: pageSeen(lookNow()) });
+};
+const onSubmit = event => {
+  const { name, value } = event.submitter ?? {};
+  if (name) tell({ kind: 'submitted', at: Date.now(), name: name.slice(0, 200), value: (value ?? '').slice(0, 200) });
+};
+const goAway = () => {
+  leaving = true;
+  finish();
+  settle();
+  tellPage();
+  leaving = false;
+};
+const onNavigate = event => {
+  if (event.destination.sameDocument || !event.hashChange) goAway();
+};
+const onMoved = event => {
+  if (event.navigationType === null || event.from?.url === location.href) return;
+  tell({ kind: 'moved', at: Date.now(), back: event.navigationType === 'traverse', place: placeOf(null) });
+  currentLook = null;
+  restLater();
+};
+const HUMAN_CHECK = /(^|\.)(hcaptcha\.com|arkoselabs\.com|funcaptcha\.com|challenges\.cloudflare\.com|friendlycaptcha\.com|geetest\.com)$|^www\.(google|recaptcha)\.(com|net)$/;
+const onBlur = () => {
+  const frame = document.activeElement;
+  if (frame?.tagName !== 'IFRAME') return;
+  const address = URL.canParse(frame.src) ? new URL(frame.src) : null;
+  const isCheck = address !== null && HUMAN_CHECK.test(address.hostname) && (!/^www\./.test(address.hostname) || address.pathname.startsWith('/recaptcha'));
+  if (isCheck || frame.closest('.g-recaptcha, .h-captcha, .cf-turnstile')) happened({ kind: 'happened', what: 'human_check' });
+};
+
+const watch = (place, type, listener) => {
+  const guarded = event => {
+    try {
+      listener(event);
+    } catch (error) {
+      tell({ kind: 'failed', at: Date.now() });
+    }
+  };
+  place?.addEventListener(type, guarded, { capture: true, passive: true });
+};
+const LISTENERS = {
+  focusin: onFocusIn, focusout: onFocusOut, beforeinput: onBeforeInput, input: onInput, change: onChange, submit: onSubmit,
+  pointerdown: onPointerDown, pointerup: onPointerUp, click: onClick, keydown: onKeyDown, beforeunload: goAway,
+};
+for (const [type, listener] of Object.entries(LISTENERS)) watch(window, type, listener);
+window.addEventListener('blur', () => setTimeout(onBlur, 0));
+if (window === outermost()) {
+  watch(window.navigation, 'navigate', onNavigate);
+  watch(window.navigation, 'currententrychange', onMoved);
+  const how = performance.getEntriesByType('navigation')[0]?.type ?? 'navigate';
+  const began = Date.now();
+  const arrive = () => tell({ kind: 'began', at: began, how, place: placeOf(lookNow()) });
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', arrive, { once: true });
+  else arrive();
+}
+window[FACE] = {
+  know, showings: () => seen(lookNow()),
+  flush: () => {
+    finish();
+    settle();
+    tellPage();
+  },
+};
