@@ -77,7 +77,7 @@ def _plain(observation: Observation) -> Observation:
         return observation
     return Records(
         tuple(
-            Record("", {name: text for name, text in record.members.items() if name not in _OWN_TO_A_CLINIC})
+            Record("", {name: text for name, text in (record.members or {}).items() if name not in _OWN_TO_A_CLINIC})
             for record in observation.records
         )
     )

@@ -95,7 +95,7 @@ class TestGuards:
         asked, _ = up_to_the_save(iter((records({}), records({}))))
         plain, _ = up_to_the_save(iter((records({}),)), BUNDLE)
 
-        assert asked == [ReadRecords(), *plain]
+        assert asked == [ReadRecords(GUARDED.read_back.source), *plain]
 
     @pytest.mark.parametrize("unusable", [RecordsUnavailable(), Records((Record("k", {}), Record("k", {})))])
     @pytest.mark.parametrize("at", [0, 1])

@@ -36,7 +36,7 @@ from surehand.core.outcome.evidence import (
     TransactionOutcome,
 )
 from surehand.core.workflow import readback, replay
-from surehand.core.workflow.bundle import Bundle, Rule
+from surehand.core.workflow.bundle import Bundle, DateForm, Rule
 from surehand.core.workflow.commands import (
     Canceled,
     Command,
@@ -167,15 +167,15 @@ def _gives_up_at_the_first_poll(state: replay.State, seen: Observation) -> tuple
     return replay.step(evolve(state, waited_ms=1_000_000), seen)
 
 
-def _starts_with(rule: Rule, expected: str, seen: str) -> bool:
+def _starts_with(rule: Rule, expected: str, seen: str, _form: DateForm) -> bool:
     return expected.startswith(seen) if rule is Rule.TEXT else expected == seen
 
 
-def _trims(rule: Rule, expected: str, seen: str) -> bool:
+def _trims(rule: Rule, expected: str, seen: str, _form: DateForm) -> bool:
     return expected.split() == seen.split() if rule is Rule.TEXT else expected == seen
 
 
-def _any_number(_: Rule, expected: str, seen: str) -> bool:
+def _any_number(_: Rule, expected: str, seen: str, _form: DateForm) -> bool:
     return expected.lstrip("0").replace(".", "") == seen.lstrip("0").replace(".", "")
 
 

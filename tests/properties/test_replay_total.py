@@ -321,7 +321,7 @@ class TestTwoMatches:
     def test_of_a_row_to_fill(self) -> None:
         pick = BUNDLE.steps[3]
         assert isinstance(pick, ClickStep)
-        fill = FillStep("in_row", pick.page, pick.target, Constant("trainee"), Rule.TEXT)
+        fill = FillStep("in_row", pick.page, pick.target, Constant("trainee"), Rule.TEXT, part_of_record=False)
 
         assert self._end(fill, Fill) is PauseCategory.DISAMBIGUATION
 

@@ -138,7 +138,7 @@ BUNDLE = Bundle(
     parameters=PARAMETERS,
     steps=(
         OpenStep("open", SIGN_IN),
-        FillStep("user", ON_SIGN_IN, label("user"), Constant("trainee"), Rule.TEXT),
+        FillStep("user", ON_SIGN_IN, label("user"), Constant("trainee"), Rule.TEXT, part_of_record=False),
         ClickStep("sign_in", ON_SIGN_IN, button("Sign in")),
         ClickStep("pick", ON_WORK_LIST, button("Open", FromInput("patient"))),
         *(_filled(name, RULES[name]) for name in FIELDS if name != "priority"),

@@ -73,6 +73,7 @@ PAUSE_REASONS: dict[PauseCategory, Reason] = {
     PauseCategory.BUSINESS_DECISION: Reason.PERSON_NEEDED,
     PauseCategory.READBACK_PENDING: Reason.RESULT_UNREADABLE,
     PauseCategory.OPERATOR_REVIEW: Reason.STOPPED_FOR_REVIEW,
+    PauseCategory.POSSIBLE_DUPLICATE: Reason.POSSIBLE_DUPLICATE,
 }
 
 #: The reason of a consistent report whose transaction outcome settles it alone.

@@ -140,6 +140,7 @@ class PauseCategory(Enum):
     BUSINESS_DECISION = "business_decision"
     READBACK_PENDING = "readback_pending"
     OPERATOR_REVIEW = "operator_review"
+    POSSIBLE_DUPLICATE = "possible_duplicate"
 
 
 @frozen

@@ -56,6 +56,7 @@ class Reason(Enum):
     PERSON_NEEDED = "person_needed"
     RECORD_CHECK_NOT_SET_UP = "record_check_not_set_up"
     STOPPED_FOR_REVIEW = "stopped_for_review"
+    POSSIBLE_DUPLICATE = "possible_duplicate"
     APPROVAL_NEEDED = "approval_needed"
     WAITING_FOR_APPROVAL = "waiting_for_approval"
     SAVE_NOT_CONFIRMED = "save_not_confirmed"
@@ -108,6 +109,7 @@ REASONS: dict[Reason, Claims] = {
     Reason.PERSON_NEEDED: _REVIEW,
     Reason.RECORD_CHECK_NOT_SET_UP: _REVIEW,
     Reason.STOPPED_FOR_REVIEW: _REVIEW,
+    Reason.POSSIBLE_DUPLICATE: _REVIEW,
     Reason.APPROVAL_NEEDED: _REVIEW,
     Reason.WAITING_FOR_APPROVAL: Claims(Outcome.NEEDS_REVIEW, RecordChanged.UNKNOWN, False, NextStep.WAIT_FOR_A_PERSON),
     Reason.SAVE_NOT_CONFIRMED: _NOT_SURE,

@@ -44,6 +44,9 @@ WORDING: dict[Reason, Wording] = {
         "The workflow has no usable way to read the record back, so the run stopped before saving.", _WAIT
     ),
     Reason.STOPPED_FOR_REVIEW: Wording("The run stopped before saving and waits for a person.", _WAIT),
+    Reason.POSSIBLE_DUPLICATE: Wording(
+        "The app already shows what this entry would write, so the run stopped before saving.", _WAIT
+    ),
     Reason.APPROVAL_NEEDED: Wording("The run stopped before saving because a person has to approve it first.", _WAIT),
     Reason.WAITING_FOR_APPROVAL: Wording("The run waits for a person to approve the save.", _WAIT),
     Reason.SAVE_NOT_CONFIRMED: Wording(

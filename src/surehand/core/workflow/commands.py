@@ -16,6 +16,7 @@ from attrs import field, frozen
 from surehand.core.outcome.evidence import Delivery, Pause, Report
 from surehand.core.workflow.bundle import ChoiceControl, DialogAnswer, Entry, Key
 from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.source import Source
 from surehand.core.workflow.target import PageGate, Target
 
 
@@ -26,17 +27,18 @@ class Open:
     The values of inputs stand in the path, percent-encoded.
     """
 
-    path: str
+    path: str = field(repr=False)
 
 
 @frozen
 class CheckPage:
     """Wait, within the engine's limit, until the gate holds. Answer: ``Done`` or ``Fault``.
 
-    The row of the landmark, if it has one, is a ``Constant`` here, and the values of inputs stand in the path.
+    The row of the landmark, if it has one, is a ``Constant`` here. The values of inputs stand in path and fragment,
+    percent-encoded, and in the query as they are. Two segments are the same when they decode to the same text.
     """
 
-    gate: PageGate
+    gate: PageGate = field(repr=False)
 
 
 @frozen
@@ -44,7 +46,7 @@ class ReadTexts:
     """Read the shown text of each target. Answer: ``Texts`` (same order) or ``Fault``."""
 
     targets: tuple[Target, ...]
-    rows: tuple[str | None, ...]
+    rows: tuple[str | None, ...] = field(repr=False)
 
 
 @frozen
@@ -52,7 +54,7 @@ class Fill:
     """Replace the text of the field and leave it. Answer: ``Done`` or ``Fault``."""
 
     target: Target
-    row: str | None
+    row: str | None = field(repr=False)
     text: str = field(repr=False)
     entry: Entry = Entry.REPLACE
     then: Key | None = None
@@ -63,7 +65,7 @@ class Choose:
     """Choose the option with exactly this label. Answer: ``Done`` or ``Fault``."""
 
     target: Target
-    row: str | None
+    row: str | None = field(repr=False)
     label: str = field(repr=False)
     control: ChoiceControl = ChoiceControl.SELECT
     search: bool = False
@@ -74,7 +76,7 @@ class Check:
     """Set the box to checked or not. Answer: ``Done`` or ``Fault``."""
 
     target: Target
-    row: str | None
+    row: str | None = field(repr=False)
     checked: bool = field(repr=False)
 
 
@@ -86,7 +88,7 @@ class ReadValue:
     """
 
     target: Target
-    row: str | None
+    row: str | None = field(repr=False)
     control: ChoiceControl | None = None
 
 
@@ -99,13 +101,21 @@ class Click:
     """
 
     target: Target
-    row: str | None
+    row: str | None = field(repr=False)
     dialog: DialogAnswer | None = None
 
 
 @frozen
 class ReadRecords:
-    """Read the records over the read-back channel. Answer: ``Records`` or ``RecordsUnavailable``."""
+    """Read the records over the read-back channel. Answer: ``Records`` or ``RecordsUnavailable``.
+
+    The values of inputs stand in the source's addresses, and its rows are ``Constant``. ``old`` are the keys that there
+    were before the save, and ``None`` before it. Of a source that lists records and shows each in a place of its own,
+    these places are read after the save alone, and only of keys that are not old.
+    """
+
+    source: Source = field(repr=False)
+    old: frozenset[str] | None = field(default=None, repr=False)
 
 
 @frozen
@@ -117,8 +127,8 @@ class Save:
     """
 
     target: Target
-    row: str | None
-    route: WriteRoute
+    row: str | None = field(repr=False)
+    route: WriteRoute = field(repr=False)
     dialog: DialogAnswer | None = None
 
 
@@ -149,15 +159,18 @@ class Done:
 class Texts:
     """What was read, in the order asked."""
 
-    values: tuple[str, ...]
+    values: tuple[str, ...] = field(repr=False)
 
 
 @frozen
 class Record:
-    """One record of the read-back channel: its key and its members as text; one that is absent or null is left out."""
+    """One record of the read-back channel: its key and its members as text; one that is absent or null is left out.
+
+    ``members`` is ``None`` where the channel shows that the record is there and was not asked what it holds.
+    """
 
     key: str
-    members: Mapping[str, str]
+    members: Mapping[str, str] | None = field(repr=False)
 
 
 @frozen

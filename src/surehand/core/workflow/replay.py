@@ -13,6 +13,8 @@ Laws of this module:
   a resend of the browser from something more. The read-back shows what is there.
 - A dialog that nobody expected after the save click means that the app asked something that nobody answered: such a
   run is never proven.
+- Work that the records already show as done is not done again: the run stops before the save.
+- A value that would change the address in which it stands is taken for a wrong record, before anything is opened.
 """
 
 from collections.abc import Mapping
@@ -32,16 +34,27 @@ from surehand.core.outcome.evidence import (
     Report,
     TransactionOutcome,
 )
+from surehand.core.workflow.addresses import (
+    gate_at,
+    intended_text,
+    path_at,
+    path_fits,
+    query_fits,
+    route_at,
+    source_at,
+)
 from surehand.core.workflow.bundle import (
     Bundle,
     CheckStep,
     ChooseStep,
     ClickStep,
+    DateForm,
     EnteringStep,
     FillStep,
     OpenStep,
     Rule,
     Step,
+    addresses,
     entered_on_save_page,
 )
 from surehand.core.workflow.commands import (
@@ -70,19 +83,20 @@ from surehand.core.workflow.commands import (
     Texts,
     Wait,
 )
-from surehand.core.workflow.compare import same
+from surehand.core.workflow.compare import same, written_date
 from surehand.core.workflow.params import check_inputs
 from surehand.core.workflow.readback import (
     Absent,
     NotYet,
     Proven,
     Refuted,
+    Unread,
     guards_hold,
-    intended_text,
+    hindrance,
     judge,
     keys_are_unique,
 )
-from surehand.core.workflow.target import Constant, PageGate, Target
+from surehand.core.workflow.target import PageGate, Target
 
 
 @frozen
@@ -99,6 +113,7 @@ class Echo:
     command: ReadValue
     rule: Rule
     expected: str = field(repr=False)
+    form: DateForm = DateForm.ISO
 
 
 @frozen
@@ -108,6 +123,7 @@ class Identify:
     command: ReadTexts
     rules: tuple[Rule, ...]
     expected: tuple[str, ...] = field(repr=False)
+    forms: tuple[DateForm, ...]
 
 
 @frozen
@@ -203,6 +219,9 @@ def start(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[State, Command]:
     """
     if isinstance(check_inputs(bundle.parameters, inputs), Failure):
         raise ValueError("the inputs were not accepted")  # noqa: TRY004 - no type is wrong, a check was left out
+    paths, queries = addresses(bundle)
+    if not (all(path_fits(path, inputs) for path in paths) and all(query_fits(part, inputs) for part in queries)):
+        return _halted(bundle, PauseCategory.IDENTITY)
     state = Entering(bundle, inputs, compile_plan(bundle, inputs))
     return state, state.plan[0].command
 
@@ -227,11 +246,11 @@ def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction
     (a suggestion or a new rendering may have changed it), and the identity.
     """
     entered = entered_on_save_page(bundle)
-    save = bundle.save
+    save, read = bundle.save, ReadRecords(source_at(bundle.read_back.source, inputs))
     return (
-        *((TakeGuards(ReadRecords()),) if bundle.guards else ()),
+        *((TakeGuards(read),) if bundle.guards else ()),
         *(instruction for item in bundle.steps for instruction in _instructions(item, inputs)),
-        TakeBaseline(ReadRecords()),
+        TakeBaseline(read),
         _gate(save.page, inputs),
         *(_echo(item, inputs) for item in entered),
         Identify(
@@ -241,22 +260,25 @@ def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction
             ),
             tuple(item.rule for item in bundle.identity),
             tuple(intended_text(item.expected, inputs) for item in bundle.identity),
+            tuple(item.form for item in bundle.identity),
         ),
-        Deliver(Save(save.target, _row(save.target, inputs), save.route)),
+        Deliver(Save(save.target, _row(save.target, inputs), route_at(save.route, inputs), save.dialog)),
     )
 
 
 def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, ...]:
     match item:
         case OpenStep():
-            return (Act(Open(item.path)),)
+            return (Act(Open(path_at(item.path, inputs))),)
         case ClickStep():
-            return _gate(item.page, inputs), Act(Click(item.target, _row(item.target, inputs)))
+            return _gate(item.page, inputs), Act(Click(item.target, _row(item.target, inputs), item.dialog))
         case FillStep():
-            fill = Fill(item.target, _row(item.target, inputs), intended_text(item.value, inputs))
+            text = written_date(item.form, intended_text(item.value, inputs))
+            fill = Fill(item.target, _row(item.target, inputs), text, item.entry, item.then)
             return _gate(item.page, inputs), Act(fill), _echo(item, inputs)
         case ChooseStep():
-            choose = Choose(item.target, _row(item.target, inputs), intended_text(item.value, inputs))
+            label = intended_text(item.value, inputs)
+            choose = Choose(item.target, _row(item.target, inputs), label, item.control, item.search)
             return _gate(item.page, inputs), Act(choose), _echo(item, inputs)
         case CheckStep():
             check = Check(item.target, _row(item.target, inputs), intended_text(item.value, inputs) == "true")
@@ -266,16 +288,22 @@ def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, .
 
 
 def _gate(page: PageGate, inputs: Mapping[str, str]) -> Act:
-    row = page.landmark.row
-    if row is None or isinstance(row, Constant):
-        return Act(CheckPage(page))
-    landmark = evolve(page.landmark, row=Constant(intended_text(row, inputs)))
-    return Act(CheckPage(evolve(page, landmark=landmark)))
+    return Act(CheckPage(gate_at(page, inputs)))
 
 
 def _echo(item: EnteringStep, inputs: Mapping[str, str]) -> Echo:
-    rule = item.rule if isinstance(item, FillStep) else Rule.CHOICE
-    return Echo(ReadValue(item.target, _row(item.target, inputs)), rule, intended_text(item.value, inputs))
+    """What shows the entered value must show it, in the form in which it was entered."""
+    expected = intended_text(item.value, inputs)
+    match item:
+        case FillStep(target=target):
+            return Echo(ReadValue(target, _row(target, inputs)), item.rule, expected, item.form)
+        case ChooseStep():
+            target = item.shown or item.target
+            return Echo(ReadValue(target, _row(target, inputs), item.control), Rule.CHOICE, expected)
+        case CheckStep(target=target):
+            return Echo(ReadValue(target, _row(target, inputs)), Rule.CHOICE, expected)
+        case _:  # pragma: no cover
+            assert_never(item)
 
 
 def _row(target: Target, inputs: Mapping[str, str]) -> str | None:
@@ -285,9 +313,9 @@ def _row(target: Target, inputs: Mapping[str, str]) -> str | None:
 def _entering(state: Entering, observation: Observation) -> tuple[State, Command]:
     match observation:
         case Canceled():
-            return _stopped(state, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
+            return _stopped(state.bundle, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
         case OutOfTime():
-            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.HALTED, NoPause())
+            return _stopped(state.bundle, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.HALTED, NoPause())
         case Done() | Texts() | Records() | RecordsUnavailable() | SaveObserved() | Fault():
             instruction = state.plan[state.at]
             if isinstance(instruction, Deliver):
@@ -318,15 +346,15 @@ def _answered(state: Entering, instruction: Instruction, observation: Observatio
         case Act(), Done():
             return _next(state)
         case Echo(), Texts(values=(seen,)):
-            good = same(instruction.rule, instruction.expected, seen)
-            return _next(state) if good else _halted(state, PauseCategory.POSTCONDITION)
+            good = same(instruction.rule, instruction.expected, seen, instruction.form)
+            return _next(state) if good else _halted(state.bundle, PauseCategory.POSTCONDITION)
         case Identify(), Texts(values=seen) if len(seen) == len(instruction.expected):
-            good = all(map(same, instruction.rules, instruction.expected, seen))
-            return _next(state) if good else _halted(state, PauseCategory.IDENTITY)
+            good = all(map(same, instruction.rules, instruction.expected, seen, instruction.forms))
+            return _next(state) if good else _halted(state.bundle, PauseCategory.IDENTITY)
         case TakeGuards() | TakeBaseline(), Records() | RecordsUnavailable():
             return _read_before_saving(state, instruction, observation)
         case _:
-            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+            return _stopped(state.bundle, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
 
 
 def _read_before_saving(
@@ -334,12 +362,13 @@ def _read_before_saving(
 ) -> tuple[State, Command]:
     """Keep what was read. Records that cannot be read, or told apart, cannot be compared after the save either."""
     if isinstance(observation, RecordsUnavailable) or not keys_are_unique(observation):
-        return _halted(state, PauseCategory.EFFECT_UNVERIFIABLE)
+        return _halted(state.bundle, PauseCategory.EFFECT_UNVERIFIABLE)
     if isinstance(instruction, TakeGuards):
         return _next(evolve(state, guarded=observation))
-    if guards_hold(state.bundle.guards, state.guarded, observation):
-        return _next(evolve(state, baseline=observation))
-    return _halted(state, PauseCategory.UNMET_GUARD)
+    if not guards_hold(state.bundle.guards, state.guarded, observation):
+        return _halted(state.bundle, PauseCategory.UNMET_GUARD)
+    found = hindrance(state.bundle, state.inputs, observation)
+    return _next(evolve(state, baseline=observation)) if found is None else _halted(state.bundle, found)
 
 
 def _next(state: Entering) -> tuple[State, Command]:
@@ -350,10 +379,10 @@ def _next(state: Entering) -> tuple[State, Command]:
 
 def _faulted(state: Entering, instruction: Instruction, kind: FaultKind) -> tuple[State, Command]:
     if kind in _PLATFORM:
-        return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+        return _stopped(state.bundle, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
     if kind is FaultKind.TARGET_NOT_UNIQUE and _selects_record(instruction):
-        return _halted(state, PauseCategory.DISAMBIGUATION)
-    return _halted(state, _PAUSES[kind])
+        return _halted(state.bundle, PauseCategory.DISAMBIGUATION)
+    return _halted(state.bundle, _PAUSES[kind])
 
 
 def _selects_record(instruction: Instruction) -> bool:
@@ -369,15 +398,15 @@ def _selects_record(instruction: Instruction) -> bool:
             return False
 
 
-def _halted(state: Entering, category: PauseCategory) -> tuple[State, Command]:
-    return _stopped(state, TransactionOutcome.HALTED_BEFORE_EFFECT, ExecutionOutcome.HALTED, OpenPause(category))
+def _halted(bundle: Bundle, category: PauseCategory) -> tuple[State, Command]:
+    return _stopped(bundle, TransactionOutcome.HALTED_BEFORE_EFFECT, ExecutionOutcome.HALTED, OpenPause(category))
 
 
 def _stopped(
-    state: Entering, transaction: TransactionOutcome, execution: ExecutionOutcome, pause: Pause
+    bundle: Bundle, transaction: TransactionOutcome, execution: ExecutionOutcome, pause: Pause
 ) -> tuple[State, Command]:
     """End with proof that nothing was written: the fence is closed until the save, or measured that nothing left."""
-    minimum = state.bundle.read_back.minimum
+    minimum = bundle.read_back.minimum
     return _end(
         Report(
             transaction,
@@ -402,7 +431,8 @@ def _delivered(state: Entering, observation: Observation) -> tuple[State, Comman
         return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
     if observation.unexpected_dialog:
         return _doubtful(state.bundle, observation.delivery, PauseCategory.EFFECT_INDETERMINATE)
-    return Checking(state.bundle, state.inputs, state.baseline, observation.delivery), ReadRecords()
+    checking = Checking(state.bundle, state.inputs, state.baseline, observation.delivery)
+    return checking, _read_again(checking)
 
 
 def _unsent(state: Entering, observation: SaveObserved) -> tuple[State, Command]:
@@ -413,11 +443,13 @@ def _unsent(state: Entering, observation: SaveObserved) -> tuple[State, Command]
     """
     match observation.boundary:
         case BoundaryAnswer.STOP_WANTED:
-            return _stopped(state, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
+            return _stopped(state.bundle, TransactionOutcome.CANCELED, ExecutionOutcome.HALTED, NoPause())
         case BoundaryAnswer.REFUSED | BoundaryAnswer.GRANTED:
-            return _stopped(state, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
+            return _stopped(state.bundle, TransactionOutcome.FAILED_PLATFORM, ExecutionOutcome.FAILED, NoPause())
         case BoundaryAnswer.NOT_ASKED:
-            return _halted(state, PauseCategory.HALT if observation.unexpected_dialog else PauseCategory.POSTCONDITION)
+            return _halted(
+                state.bundle, PauseCategory.HALT if observation.unexpected_dialog else PauseCategory.POSTCONDITION
+            )
         case _:  # pragma: no cover
             assert_never(observation.boundary)
 
@@ -425,16 +457,21 @@ def _unsent(state: Entering, observation: SaveObserved) -> tuple[State, Command]
 def _checking(state: Checking, observation: Observation) -> tuple[State, Command]:
     match observation:
         case Done() if state.waiting:
-            return evolve(state, waiting=False), ReadRecords()
+            return evolve(state, waiting=False), _read_again(state)
         case Canceled() | OutOfTime():
             # Too late to stop: the command counts as performed, the poll as unanswered.
-            return (evolve(state, waiting=False), ReadRecords()) if state.waiting else _unanswered(state)
+            return (evolve(state, waiting=False), _read_again(state)) if state.waiting else _unanswered(state)
         case Records() if not state.waiting:
             return _polled(evolve(state, read=True), observation)
         case RecordsUnavailable() if not state.waiting:
             return _unanswered(state)
         case _:
             return _unproven(state, PauseCategory.EFFECT_UNVERIFIABLE)
+
+
+def _read_again(state: Checking) -> ReadRecords:
+    old = frozenset(record.key for record in state.baseline.records)
+    return ReadRecords(source_at(state.bundle.read_back.source, state.inputs), old)
 
 
 def _polled(state: Checking, records: Records) -> tuple[State, Command]:
@@ -447,6 +484,8 @@ def _polled(state: Checking, records: Records) -> tuple[State, Command]:
             return _wait(state)
         case Absent():
             return _unproven(state, PauseCategory.EFFECT_INDETERMINATE)
+        case Unread():
+            return _unproven(state, PauseCategory.EFFECT_UNVERIFIABLE)
         case Refuted():
             return _unproven(state, PauseCategory.EFFECT_REFUTED)
         case _:  # pragma: no cover
