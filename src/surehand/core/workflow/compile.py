@@ -1,0 +1,187 @@
+"""The compiler: from recordings of one task to a draft, and from a draft with a person's answers to a bundle.
+
+Laws of this module:
+
+- It is total and deterministic: recordings become a draft or refusals, answers become a bundle or problems.
+- A refusal names the step; a question shows what was found; neither holds a text that was typed or read.
+- Nothing is confirmed by default.
+"""
+
+from typing import Final
+
+from returns.result import Failure, Result, Success
+
+from surehand.core.workflow.bundle import Effect, SaveStep
+from surehand.core.workflow.compiler.confirm import confirm
+from surehand.core.workflow.compiler.demonstration import (
+    Demonstration,
+    Move,
+    demonstration,
+    dialog_after,
+    move_refusals,
+    moves,
+    unrepeatable,
+)
+from surehand.core.workflow.compiler.draft import Draft, Plan, draft_of
+from surehand.core.workflow.compiler.identity import identity_of
+from surehand.core.workflow.compiler.pages import gate, pages_of
+from surehand.core.workflow.compiler.questions import (
+    AnswerCode,
+    AnswerProblem,
+    Condition,
+    Evidence,
+    EvidenceCode,
+    Option,
+    Question,
+    QuestionKind,
+    is_asked,
+)
+from surehand.core.workflow.compiler.records import Search, best_source
+from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
+from surehand.core.workflow.compiler.saving import Save, find_save
+from surehand.core.workflow.compiler.slots import SlotKind, title_of
+from surehand.core.workflow.compiler.steps import Builder, add_step, click_target
+from surehand.core.workflow.compiler.targets import names_of
+from surehand.core.workflow.compiler.texts import slug
+from surehand.core.workflow.compiler.writes import Writes, writes_of
+from surehand.core.workflow.recording import Clicked, Entered, Recording
+
+__all__ = [
+    "AnswerCode",
+    "AnswerProblem",
+    "CompileRefusal",
+    "Condition",
+    "Draft",
+    "Evidence",
+    "EvidenceCode",
+    "Option",
+    "Question",
+    "QuestionKind",
+    "RefusalCode",
+    "compile_recordings",
+    "confirm",
+    "is_asked",
+]
+
+_LEAST_IDENTITY: Final = 2
+_MOST_INPUTS: Final = 50
+
+Refusals = tuple[CompileRefusal, ...]
+
+
+def compile_recordings(recordings: tuple[Recording, ...]) -> Result[Draft, Refusals]:
+    """The draft of a workflow.
+
+    Args:
+        recordings: One or more demonstrations of the same task; the first gives names and captions.
+
+    Returns:
+        The draft, or every refusal of the first stage that had one.
+    """
+    if not recordings:
+        return Failure((CompileRefusal(RefusalCode.NO_RECORDING),))
+    other = next((n for n, each in enumerate(recordings) if each.origin != recordings[0].origin), None)
+    if other is not None:
+        return Failure((CompileRefusal(RefusalCode.OTHER_APP, recording=other),))
+    shown = tuple(demonstration(number, each) for number, each in enumerate(recordings))
+    refused = tuple(refusal for each in shown for refusal in unrepeatable(each))
+    return Failure(refused) if refused else _with_saves(shown)
+
+
+def _with_saves(shown: tuple[Demonstration, ...]) -> Result[Draft, Refusals]:
+    found = [find_save(each) for each in shown]
+    refused = tuple(each.failure() for each in found if isinstance(each, Failure))
+    if refused:
+        return Failure(refused)
+    saves = tuple(each.unwrap() for each in found)
+    refused = tuple(
+        refusal for each, save in zip(shown, saves, strict=True) for refusal in move_refusals(each, save.event)
+    )
+    return Failure(refused) if refused else _with_steps(shown, saves)
+
+
+def _with_steps(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> Result[Draft, Refusals]:
+    lists = tuple(moves(each, save.event) for each, save in zip(shown, saves, strict=True))
+    differing = _differing(shown, lists, saves)
+    if differing is not None:
+        return Failure((differing,))
+    builder = Builder(pages_of(shown))
+    for each in zip(*lists, strict=True):
+        add_step(builder, each)
+    if not any(slot.kind is SlotKind.FIELD and slot.name not in builder.searches for slot in builder.slots):
+        builder.refuse(RefusalCode.NOTHING_ENTERED, [Move(saves[0].event, _clicks(shown, saves)[0])])
+    return Failure(tuple(builder.refusals)) if builder.refusals else _with_save(builder, saves)
+
+
+def _differing(
+    shown: tuple[Demonstration, ...], lists: tuple[tuple[Move, ...], ...], saves: tuple[Save, ...]
+) -> CompileRefusal | None:
+    """The first step in which a recording differs from the first one by its kind."""
+    for each, mine, save in zip(shown[1:], lists[1:], saves[1:], strict=True):
+        kinds = [(type(one.action) is type(other.action)) for one, other in zip(lists[0], mine, strict=False)]
+        if not all(kinds):
+            return each.refusal(RefusalCode.DEMONSTRATIONS_DIFFER, mine[kinds.index(False)].event)
+        if len(mine) != len(lists[0]):
+            event = mine[len(lists[0])].event if len(mine) > len(lists[0]) else save.event
+            return each.refusal(RefusalCode.DEMONSTRATIONS_DIFFER, event)
+    return None
+
+
+def _clicks(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> tuple[Clicked, ...]:
+    actions = [each.action(save.event) for each, save in zip(shown, saves, strict=True)]
+    return tuple(action for action in actions if isinstance(action, Clicked))
+
+
+def _with_save(builder: Builder, saves: tuple[Save, ...]) -> Result[Draft, Refusals]:
+    shown, clicks = builder.shown, _clicks(builder.shown, saves)
+    told = writes_of(shown, saves)
+    if isinstance(told, Failure):
+        return Failure((told.failure(),))
+    saving = tuple(Move(save.event, click) for save, click in zip(saves, clicks, strict=True))
+    found = click_target(builder, saving, clicks)
+    free = None if found is None or names_of(found[0]) else found[0]
+    page = gate(builder.pages, tuple(click.place for click in clicks), builder.names, free)
+    if found is None or page is None:
+        code = RefusalCode.TARGET_NOT_UNIQUE if found is None else RefusalCode.PAGE_NOT_RECOGNISABLE
+        return Failure((shown[0].refusal(code, saves[0].event),))
+    dialogs = {dialog_after(each, save.event) for each, save in zip(shown, saves, strict=True)}
+    if len(dialogs) > 1:
+        return Failure((shown[-1].refusal(RefusalCode.DEMONSTRATIONS_DIFFER, saves[-1].event),))
+    step = SaveStep(builder.new_id("save"), page, found[0], told.unwrap().save, dialogs.pop())
+    return _with_checks(builder, saves, step, told.unwrap())
+
+
+def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writes: Writes) -> Result[Draft, Refusals]:
+    first = builder.shown[0]
+    identity = identity_of(builder, saves, save.page.path)
+    if len(identity) < _LEAST_IDENTITY:
+        return Failure((first.refusal(RefusalCode.IDENTITY_NOT_SHOWN, saves[0].event),))
+    if len(builder.slots) > _MOST_INPUTS:
+        return Failure((first.refusal(RefusalCode.TOO_LARGE, saves[0].event),))
+    entered = frozenset(
+        slot.name for slot in builder.slots if slot.kind is SlotKind.FIELD and slot.name not in builder.searches
+    )
+    search = Search(builder.pages, saves, tuple(builder.names), tuple(builder.slots))
+    title = title_of(save.page.landmark.name, "") or title_of(save.target.name, "Workflow")
+    plan = Plan(
+        workflow=slug(title, "workflow"),
+        title=title,
+        origin=first.recording.origin,
+        recordings=len(builder.shown),
+        slots=tuple(builder.slots),
+        searches=frozenset(builder.searches),
+        steps=tuple(builder.steps),
+        identity=identity,
+        save=save,
+        found=best_source(search, entered),
+        effect=_effect(builder.shown),
+        writes=writes,
+    )
+    return Success(draft_of(plan))
+
+
+def _effect(shown: tuple[Demonstration, ...]) -> Effect:
+    """What the form says by itself: fields that held something before belong to a record that is changed."""
+    actions = [event.action for each in shown for event in each.recording.events]
+    filled = any(isinstance(action, Entered) and action.before for action in actions)
+    return Effect.UPDATE if filled else Effect.CREATE

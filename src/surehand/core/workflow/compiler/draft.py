@@ -1,0 +1,353 @@
+"""The draft: everything that the recordings say, with a question wherever a person has to say more.
+
+Laws of this module:
+
+- A draft is the same for the same recordings, and its questions come in the order of the task.
+- Whatever would enter, open, read or let through something because of a guess is a question.
+- A further consistent recording asks less and never adds an input.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import field, frozen
+
+from surehand.core.workflow.bundle import ClickStep, Effect, SaveStep
+from surehand.core.workflow.compiler.identity import ShownSlot
+from surehand.core.workflow.compiler.questions import (
+    Condition,
+    Evidence,
+    EvidenceCode,
+    Option,
+    Question,
+    QuestionKind,
+)
+from surehand.core.workflow.compiler.records import Found
+from surehand.core.workflow.compiler.routes import only_queries
+from surehand.core.workflow.compiler.slots import Slot, SlotKind
+from surehand.core.workflow.compiler.steps import PlannedStep
+from surehand.core.workflow.compiler.writes import OtherWrite, Writes
+from surehand.core.workflow.route import FormField, GraphqlOperation, JsonMember
+from surehand.core.workflow.source import DatabaseRecords, JsonRecords
+
+_LONGEST_CONSTANT: Final = 500
+_LONGEST_EVIDENCE: Final = 300
+_MOST_MEMBERS: Final = 20
+_VALUE_KINDS: Final = {
+    SlotKind.FIELD: QuestionKind.FIELD_VALUE,
+    SlotKind.ROW: QuestionKind.ROW_VALUE,
+    SlotKind.SHOWN: QuestionKind.SHOWN_VALUE,
+    SlotKind.ADDRESS: QuestionKind.ADDRESS_VALUE,
+}
+SOURCE: Final = "read_back.source"
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What all recordings say together: a workflow in which every value is still a slot."""
+
+    workflow: str
+    title: str
+    origin: str
+    recordings: int
+    slots: tuple[Slot, ...]
+    searches: frozenset[str]
+    steps: tuple[PlannedStep, ...]
+    identity: tuple[ShownSlot, ...]
+    save: SaveStep
+    found: Found | None
+    effect: Effect
+    writes: Writes
+
+    def slot(self, name: str) -> Slot:
+        """The slot of this name."""
+        return next(slot for slot in self.slots if slot.name == name)
+
+    @property
+    def entered(self) -> tuple[Slot, ...]:
+        """The slots of fields that may be a part of the record."""
+        return tuple(slot for slot in self.slots if slot.kind is SlotKind.FIELD and slot.name not in self.searches)
+
+    @property
+    def guardable(self) -> tuple[str, ...]:
+        """Members that a save of the whole form could put back: the others of a record that is changed."""
+        found = self.found
+        changes = found is not None and found.effect is Effect.UPDATE and isinstance(found.source, JsonRecords)
+        whole = self.writes.save.method in {"PUT", "POST"}
+        return found.others[:_MOST_MEMBERS] if changes and whole and found is not None else ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Members that tell a record from every other by what is entered."""
+        found = self.found
+        if found is None or found.effect is Effect.UPDATE or not isinstance(found.source, JsonRecords):
+            return ()
+        given = {slot.name for slot in self.slots if slot.required}
+        unique = tuple(item.member for item in found.fields if item.unique and item.slot in given)
+        return () if found.source.detail is not None else unique[:5]
+
+
+@frozen
+class Draft:
+    """A workflow with open questions. It holds what was typed, for constants, and shows none of it."""
+
+    questions: tuple[Question, ...]
+    plan: Plan = field(repr=False)
+
+
+def draft_of(plan: Plan) -> Draft:
+    """The draft of a plan."""
+    return Draft(tuple(_questions(plan)), plan)
+
+
+def _questions(plan: Plan) -> Iterator[Question]:
+    for slot in plan.slots:
+        yield from _slot_questions(plan, slot)
+    if len(plan.identity) > 0:
+        yield Question(
+            id="identity.unique",
+            kind=QuestionKind.UNIQUE,
+            subject=plan.title,
+            options=tuple(dict.fromkeys(item.slot for item in plan.identity)),
+            evidence=tuple(
+                _evidence(EvidenceCode.ON_SAVE_PAGE, text=plan.slot(item.slot).title) for item in plan.identity
+            ),
+        )
+    yield from _read_back_questions(plan)
+    yield from _write_questions(plan.writes)
+
+
+def _evidence(code: EvidenceCode, number: int | None = None, text: str | None = None) -> Evidence:
+    return Evidence(code, number, None if text is None else text[:_LONGEST_EVIDENCE])
+
+
+# Values
+
+
+def value_id(slot: Slot) -> str:
+    """The id of the question what the slot's text is in a run."""
+    return f"{slot.kind.value}.{slot.name}.value"
+
+
+def _slot_questions(plan: Plan, slot: Slot) -> Iterator[Question]:
+    options = value_options(plan, slot)
+    if options:
+        yield Question(
+            id=value_id(slot),
+            kind=_VALUE_KINDS[slot.kind],
+            subject=slot.title,
+            options=options,
+            evidence=tuple(_value_evidence(plan, slot)),
+        )
+    if len(slot.readings) > 1:
+        yield Question(
+            id=f"field.{slot.name}.type",
+            kind=QuestionKind.FIELD_TYPE,
+            subject=slot.title,
+            options=tuple(reading.option for reading in slot.readings),
+            evidence=tuple(_type_evidence(slot)),
+        )
+    yield from (_entry_question(slot) for planned in plan.steps if planned.slot == slot.name and planned.asks_entry)
+    if slot in plan.entered and (plan.found is None or slot.name not in _read_slots(plan)):
+        yield from _not_read_question(plan, slot)
+
+
+def value_options(plan: Plan, slot: Slot) -> tuple[str, ...]:
+    """What a slot may be; nothing is asked where the recordings prove an input."""
+    if not slot.same and slot.kind is SlotKind.FIELD:
+        return ()
+    constant = slot.same and len(slot.texts[0]) <= _LONGEST_CONSTANT
+    options = [Option.INPUT, *([Option.CONSTANT] if constant else [])]
+    if slot.kind is SlotKind.ROW and _any_row(plan, slot):
+        options.append(Option.ANY_ROW)
+    if slot.kind is SlotKind.SHOWN or (slot.kind is SlotKind.ADDRESS and _in_query(plan, slot)):
+        options.append(Option.LEAVE_OUT)
+    return tuple(option.value for option in options) if len(options) > 1 else ()
+
+
+def _any_row(plan: Plan, slot: Slot) -> bool:
+    """Whether every click that is bound to the slot was exact without it."""
+    bound = [planned for planned in plan.steps if isinstance(planned.step, ClickStep) and planned.slot == slot.name]
+    return bool(bound) and all(planned.any_row is not None for planned in bound)
+
+
+def _in_query(plan: Plan, slot: Slot) -> bool:
+    return any(f"={{{slot.name}}}" in str(getattr(planned.step, "path", "")) for planned in plan.steps)
+
+
+def _value_evidence(plan: Plan, slot: Slot) -> Iterator[Evidence]:
+    yield Evidence(EvidenceCode.RECORDINGS, plan.recordings)
+    if plan.recordings > 1:
+        yield Evidence(EvidenceCode.SAME_IN_ALL if slot.same else EvidenceCode.RECORDINGS, plan.recordings)
+    if any(item.slot == slot.name for item in plan.identity):
+        yield Evidence(EvidenceCode.ON_SAVE_PAGE)
+    if slot.kind is SlotKind.ROW and _any_row(plan, slot):
+        yield Evidence(EvidenceCode.ONE_ROW_ONLY)
+
+
+def _type_evidence(slot: Slot) -> Iterator[Evidence]:
+    listed = slot.readings[0].parameter.choices
+    if listed:
+        yield Evidence(EvidenceCode.OPTIONS_OFFERED, len(listed))
+    dates = sum(reading.option not in {each.value for each in Option} for reading in slot.readings)
+    if dates:
+        yield Evidence(EvidenceCode.DATE_FORMS, dates)
+
+
+def _entry_question(slot: Slot) -> Question:
+    return Question(
+        id=f"field.{slot.name}.entry",
+        kind=QuestionKind.FIELD_ENTRY,
+        subject=slot.title,
+        options=(Option.AT_ONCE.value, Option.KEY_BY_KEY.value, Option.STOP.value),
+        evidence=(Evidence(EvidenceCode.REWRITTEN_BY_APP),),
+    )
+
+
+def _not_read_question(plan: Plan, slot: Slot) -> Iterator[Question]:
+    if plan.found is not None:
+        yield Question(
+            id=f"field.{slot.name}.read_back",
+            kind=QuestionKind.FIELD_NOT_READ,
+            subject=slot.title,
+            options=(Option.NOT_PART.value, Option.STOP.value),
+            evidence=(_evidence(EvidenceCode.ADDRESS, text=_address(plan.found)),),
+            when=Condition(SOURCE, (plan.found.kind.value,)),
+        )
+
+
+def _read_slots(plan: Plan) -> frozenset[str]:
+    return frozenset() if plan.found is None else frozenset(item.slot for item in plan.found.fields)
+
+
+def _address(found: Found) -> str:
+    return "" if isinstance(found.source, DatabaseRecords) else found.source.path
+
+
+# The read-back
+
+
+def _read_back_questions(plan: Plan) -> Iterator[Question]:
+    found = plan.found
+    offered = () if found is None else (found.kind.value,)
+    yield Question(
+        id=SOURCE,
+        kind=QuestionKind.READ_BACK,
+        subject=plan.title,
+        options=(*offered, Option.DATABASE.value, Option.STOP.value),
+        evidence=tuple(_source_evidence(plan)),
+    )
+    yield from _database_questions(plan)
+    if found is None:
+        return
+    here = Condition(SOURCE, (found.kind.value,))
+    members = {
+        ("read_back.may_change", QuestionKind.MAY_CHANGE, (Option.YES, Option.STOP)): _may_change(found),
+        ("guards", QuestionKind.GUARDS, (Option.YES, Option.NO)): plan.guardable,
+        ("business_key", QuestionKind.BUSINESS_KEY, (Option.YES, Option.NO)): plan.key,
+    }
+    for (identity, kind, options), names in members.items():
+        if names:
+            yield Question(
+                id=identity,
+                kind=kind,
+                subject=plan.title,
+                options=tuple(option.value for option in options),
+                evidence=tuple(_evidence(EvidenceCode.MEMBER, text=name) for name in names),
+                when=here,
+            )
+
+
+def _may_change(found: Found) -> tuple[str, ...]:
+    return found.changed[:_MOST_MEMBERS] if found.effect is Effect.UPDATE else ()
+
+
+def _source_evidence(plan: Plan) -> Iterator[Evidence]:
+    found = plan.found
+    if found is None:
+        yield Evidence(EvidenceCode.FIELDS_NOT_READ, len(plan.entered))
+        return
+    yield _evidence(EvidenceCode.ADDRESS, text=_address(found))
+    yield Evidence(EvidenceCode.CREATES if found.effect is Effect.CREATE else EvidenceCode.UPDATES)
+    for item in found.fields:
+        yield _evidence(EvidenceCode.FIELD_READ_AS, text=f"{plan.slot(item.slot).title}: {item.member}")
+    missing = sum(slot.name not in _read_slots(plan) for slot in plan.entered)
+    if missing:
+        yield Evidence(EvidenceCode.FIELDS_NOT_READ, missing)
+
+
+def in_database(plan: Plan) -> tuple[Slot, ...]:
+    """The slots that a view of a database has to show: what is entered, and what names the row."""
+    rows = [
+        slot for slot in plan.slots if slot.kind is SlotKind.ROW and any(i.slot == slot.name for i in plan.identity)
+    ]
+    return (*plan.entered, *rows)
+
+
+def _database_questions(plan: Plan) -> Iterator[Question]:
+    names = [(f"read_back.{name}", name) for name in ("connection", "view", "key")]
+    columns = [(f"{slot.kind.value}.{slot.name}.column", slot.title) for slot in in_database(plan)]
+    for identity, subject in (*names, *columns):
+        yield Question(
+            id=identity,
+            kind=QuestionKind.DATABASE_NAME,
+            subject=subject,
+            options=(),
+            when=Condition(SOURCE, (Option.DATABASE.value,)),
+        )
+
+
+# Writes
+
+
+def _write_questions(writes: Writes) -> Iterator[Question]:
+    for number, (origin, count) in enumerate(writes.origins, 1):
+        yield Question(
+            id=f"origin.{number}",
+            kind=QuestionKind.ORIGIN,
+            subject=origin,
+            options=(Option.YES.value, Option.NO.value),
+            evidence=(Evidence(EvidenceCode.WRITE, count),),
+        )
+    for number, other in enumerate(writes.others, 1):
+        yield Question(
+            id=f"write.{number}",
+            kind=QuestionKind.WRITE,
+            subject=f"{other.route.method} {other.route.path}",
+            options=(Option.LET_THROUGH.value, Option.HOLD_BACK.value, Option.IS_A_SAVE.value),
+            evidence=tuple(_write_evidence(other)),
+            when=_when_reached(writes, other),
+        )
+    for number, path in enumerate(writes.sockets, 1):
+        yield Question(
+            id=f"socket.{number}",
+            kind=QuestionKind.SOCKET,
+            subject=path,
+            options=(Option.LET_THROUGH.value, Option.STOP.value),
+        )
+
+
+def _when_reached(writes: Writes, other: OtherWrite) -> Condition | None:
+    """A write to another server is asked about only when that server is one of the app's."""
+    origins = [origin for origin, _ in writes.origins]
+    if other.route.origin is None:
+        return None
+    return Condition(f"origin.{origins.index(other.route.origin) + 1}", (Option.YES.value,))
+
+
+def _write_evidence(other: OtherWrite) -> Iterator[Evidence]:
+    if other.before:
+        yield Evidence(EvidenceCode.TIMES_BEFORE_SAVE, other.before)
+    if other.after:
+        yield Evidence(EvidenceCode.TIMES_AFTER_SAVE, other.after)
+    match other.route.operation:
+        case GraphqlOperation(name=name) | FormField(name=name) | JsonMember(value=name):
+            yield _evidence(EvidenceCode.OPERATION, text=name)
+        case _:
+            pass
+    if only_queries(other.route):
+        yield Evidence(EvidenceCode.ONLY_QUERIES)
+    if other.like_save:
+        yield Evidence(EvidenceCode.LOOKS_LIKE_DRAFT)
+    if not other.clicked:
+        yield Evidence(EvidenceCode.BY_ITSELF)

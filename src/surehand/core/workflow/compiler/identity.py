@@ -1,0 +1,142 @@
+"""The identity check: which known texts the page that saves shows, directly before the save.
+
+Laws of this module:
+
+- Texts of the clicked row come first; what was entered in the form itself counts only where the row gives too little.
+- An element that is found by the text that it shows proves nothing, and is left out.
+- Each element and each text counts once.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from surehand.core.workflow.bundle import ChooseStep, DateForm, FillStep, Rule
+from surehand.core.workflow.compiler.demonstration import Demonstration
+from surehand.core.workflow.compiler.saving import Save
+from surehand.core.workflow.compiler.slots import Slot, SlotKind, named_slot
+from surehand.core.workflow.compiler.steps import Builder, PlannedStep
+from surehand.core.workflow.compiler.targets import Texts, common, once
+from surehand.core.workflow.compiler.texts import slug
+from surehand.core.workflow.recording import PageSeen, Showing
+from surehand.core.workflow.target import Target
+
+_LEAST: Final = 2
+_MOST_CELLS: Final = 6
+_MOST_FIELDS: Final = 4
+#: Rules under which an element shows the very characters.
+EXACT: Final = frozenset({Rule.IDENTIFIER, Rule.TEXT, Rule.CHOICE})
+
+
+@frozen
+class ShownSlot:
+    """A slot whose text an element shows, and under which rule; ``own`` says that it is the field itself."""
+
+    slot: str
+    target: Target
+    rule: Rule
+    form: DateForm = DateForm.ISO
+    own: bool = False
+
+
+def identity_of(builder: Builder, saves: tuple[Save, ...], saved_on: str) -> tuple[ShownSlot, ...]:
+    """What tells which record is open on the page that saves; shown cells of the row become slots.
+
+    Args:
+        builder: The steps; it takes the new slots.
+        saves: The save of each recording.
+        saved_on: The path of the page that saves, as a template.
+    """
+    pages = [_page_before(shown, save) for shown, save in zip(builder.shown, saves, strict=True)]
+    found: list[ShownSlot] = []
+    if all(page is not None for page in pages):
+        seen = tuple(page for page in pages if page is not None)
+        _add(found, (_shown(builder, seen, slot) for slot in builder.naming))
+        _add(found, _shown_cells(builder, seen, found))
+        if len(found) < _LEAST:
+            entered = [slot for slot in _by_need(builder) if slot.name not in builder.searches]
+            _add(found, (_shown(builder, seen, slot) for slot in entered), _MOST_FIELDS)
+    if len(found) < _LEAST:
+        _add(found, _own_fields(builder, saved_on), _MOST_FIELDS)
+    return tuple(found)
+
+
+def _add(found: list[ShownSlot], more: Iterator[ShownSlot | None], most: int = 100) -> None:
+    """Take what is new, up to a number in all."""
+    for each in more:
+        is_new = each is not None and all(each.target != old.target and each.slot != old.slot for old in found)
+        if each is not None and is_new and len(found) < most:
+            found.append(each)
+
+
+def _page_before(shown: Demonstration, save: Save) -> PageSeen | None:
+    """What the page showed directly before the save."""
+    before = [page for page in shown.recording.pages if page.after <= save.event and page.after > save.event - 1]
+    return before[-1] if before else None
+
+
+def _by_need(builder: Builder) -> list[Slot]:
+    """The slots of fields, those first that are always given."""
+    return sorted((slot for slot in builder.slots if slot.kind is SlotKind.FIELD), key=lambda slot: not slot.required)
+
+
+def _shown(builder: Builder, pages: tuple[PageSeen, ...], slot: Slot) -> ShownSlot | None:
+    return shown_text(builder.shown, pages, slot.name, slot.texts)
+
+
+def shown_text(
+    shown: tuple[Demonstration, ...], pages: tuple[PageSeen, ...], name: str, texts: tuple[str, ...]
+) -> ShownSlot | None:
+    """The element that shows the text of a slot in every recording, if one does."""
+    found = showings(shown, pages, texts)
+    plain = tuple(Texts(each.known, ()) for each in shown)
+    candidates = tuple(tuple(each for item in items for each in item.candidates) for items in found)
+    targets = common(candidates, plain, tuple(once for _ in pages)) if all(candidates) else ()
+    if not targets:
+        return None
+    item = next(item for item in found[0] if any(each.target == targets[0] for each in item.candidates))
+    return ShownSlot(name, targets[0], item.rule, item.form)
+
+
+def showings(
+    shown: tuple[Demonstration, ...], pages: tuple[PageSeen, ...], texts: tuple[str, ...]
+) -> tuple[tuple[Showing, ...], ...]:
+    """The showings of a text on one page of each recording."""
+    return tuple(
+        tuple(showing for showing in page.showings if each.text(showing.known) == text)
+        for each, page, text in zip(shown, pages, texts, strict=True)
+    )
+
+
+def _shown_cells(builder: Builder, pages: tuple[PageSeen, ...], found: list[ShownSlot]) -> Iterator[ShownSlot]:
+    """Further cells of clicked rows that the page shows, each with a slot of its own from now on."""
+    for row in reversed(builder.rows):
+        for _, title, texts in row.cells:
+            taken = any(slot.texts == texts for slot in builder.slots)
+            item = None if taken else shown_text(builder.shown, pages, "", texts)
+            is_new = item is not None and all(item.target != each.target for each in found)
+            if item is None or not is_new or item.rule not in EXACT or len(found) >= _MOST_CELLS:
+                continue
+            name = builder.new_name(slug(title, "shown") if title else "shown")
+            builder.slots.append(named_slot(SlotKind.SHOWN, name, title or "Shown with the record", texts))
+            yield ShownSlot(name, item.target, item.rule, item.form)
+
+
+def _own_fields(builder: Builder, saved_on: str) -> Iterator[ShownSlot]:
+    """The fields of the form itself, read again directly before the save; those first that are always given."""
+    steps = {planned.slot: planned for planned in builder.steps if planned.slot is not None}
+    for slot in _by_need(builder):
+        step = steps.get(slot.name)
+        if step is not None and slot.name not in builder.searches:
+            yield from _own_field(step, slot, saved_on)
+
+
+def _own_field(planned: PlannedStep, slot: Slot, saved_on: str) -> Iterator[ShownSlot]:
+    step = planned.step
+    if not isinstance(step, FillStep | ChooseStep) or step.page.path != saved_on or not slot.texts[0]:
+        return
+    if isinstance(step, FillStep):
+        yield ShownSlot(slot.name, step.target, step.rule, own=True)
+    elif step.control.value != "radio":
+        yield ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, own=True)

@@ -1,0 +1,178 @@
+"""Pages: the addresses that a run opens, and how it knows where it is before it acts.
+
+Laws of this module:
+
+- A gate is the page's address as a template and one landmark that was there exactly once in every recording.
+- Where one path shows several pages, the members of the query, or the fragment, that tell them apart belong to it.
+- An id in an address is the input that stands for it, if there is one; else any, in a gate, and nothing in an address
+  that is opened.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
+from surehand.core.workflow.compiler.routes import is_structure
+from surehand.core.workflow.compiler.targets import Texts, common, once
+from surehand.core.workflow.compiler.texts import KnownTexts, plain_text, quoted
+from surehand.core.workflow.recording import Place
+from surehand.core.workflow.target import PageGate, QueryPart, Target
+
+_ANY: Final = "*"
+_ROUTES: Final = ("/", "!/")
+_MOST_PARTS: Final = 10
+
+
+@frozen
+class Name:
+    """A slot that names a record, with its text in each recording."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+@frozen
+class Pages:
+    """What is known about the pages of all recordings.
+
+    ``shared`` are the paths that show several pages, ``routed`` those whose fragment is an address of its own.
+    """
+
+    shown: tuple[Demonstration, ...]
+    shared: frozenset[str]
+    routed: frozenset[str]
+
+    @property
+    def known(self) -> tuple[KnownTexts, ...]:
+        """The values of each recording."""
+        return tuple(each.known for each in self.shown)
+
+
+def pages_of(shown: tuple[Demonstration, ...]) -> Pages:
+    """What all places of the recordings tell together."""
+    queries: dict[str, set[frozenset[QueryPart]]] = {}
+    routed: set[str] = set()
+    for place in _places(shown):
+        queries.setdefault(place.path, set()).add(frozenset(place.query))
+        if place.fragment.startswith(_ROUTES):
+            routed.add(place.path)
+    shared = frozenset(path for path, seen in queries.items() if len(seen) > 1)
+    return Pages(shown, shared, frozenset(routed))
+
+
+def _places(shown: tuple[Demonstration, ...]) -> Iterator[Place]:
+    for each in shown:
+        events = each.recording.events[each.start :]
+        yield from (place for event in events if (place := place_of(event.action)) is not None)
+
+
+def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target: Target | None) -> PageGate | None:
+    """The gate of a page; the target of the step itself is its landmark where the page has no other.
+
+    Args:
+        pages: What is known about all pages.
+        places: The place in each recording.
+        names: What may stand in the address.
+        target: The target of the step on this page, if it is bound to no input.
+    """
+    path = template(tuple(place.path for place in places), names, pages.known)
+    landmark = landmark_of(pages, places) or target
+    if path is None or landmark is None:
+        return None
+    query = gate_query(pages, places, names) if places[0].path in pages.shared else ()
+    routed = all(place.path in pages.routed and place.fragment for place in places)
+    fragment = template(tuple(place.fragment for place in places), names, pages.known) if routed else None
+    return PageGate(path=path, landmark=landmark, query=query, fragment=fragment)
+
+
+def landmark_of(pages: Pages, places: tuple[Place, ...]) -> Target | None:
+    """The best landmark that all recordings have and that holds no value."""
+    texts = tuple(Texts(known, ()) for known in pages.known)
+    found = common(tuple(place.landmarks for place in places), texts, tuple(once for _ in places))
+    return next((each for each in found if each.row is None), None)
+
+
+def gate_query(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -> tuple[QueryPart, ...]:
+    """The members that tell this page from others of its path: those whose values are structure, or have a name."""
+    members = [(part.name, _all_values(places, part.name)) for part in places[0].query]
+    parts = [
+        QueryPart(name, _piece(values, names, pages.known))
+        for name, values in members
+        if values is not None and sum(other == name for other, _ in members) == 1
+    ]
+    return tuple(part for part in parts if part.value != _ANY)[:_MOST_PARTS]
+
+
+def _all_values(places: tuple[Place, ...], name: str) -> tuple[str, ...] | None:
+    found = [[part.value for part in place.query if part.name == name] for place in places]
+    return tuple(values[0] for values in found) if all(len(values) == 1 for values in found) else None
+
+
+def template(paths: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str | None:
+    """The template of all paths; a segment that is the text of a name becomes its place.
+
+    ``None`` where the recordings were at addresses of different forms.
+    """
+    split = [path.partition("?")[0].split("/") for path in paths]
+    if len({len(segments) for segments in split}) != 1:
+        return None
+    return "/".join(_segment(texts, names, known) for texts in zip(*split, strict=True))
+
+
+def _segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+    if not any(texts):
+        return ""
+    piece = _piece(tuple(map(plain_text, texts)), names, known)
+    is_literal = piece not in {_ANY, *(f"{{{each.name}}}" for each in names)}
+    return texts[0] if is_literal else piece
+
+
+def _piece(values: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+    """One decoded piece of an address: the place of a name, the text that all have, or any."""
+    named = next((each.name for each in names if each.texts == values), None)
+    if named is not None:
+        return f"{{{named}}}"
+    agreed = len(set(values)) == 1 and all(is_structure(values[0], each) for each in known)
+    braced = "{" in values[0] or "}" in values[0]
+    return values[0] if agreed and not braced and values[0] not in {".", ".."} else _ANY
+
+
+@frozen
+class OpenedPath:
+    """An address that a run opens; ``{0}``, ``{1}`` ... stand for ids without a name, each with title and texts."""
+
+    path: str
+    unnamed: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def opened_path(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -> OpenedPath | None:
+    """The address of a page with its query; ``None`` where the recordings opened addresses of different forms."""
+    pathname = template(tuple(place.path for place in places), names, pages.known)
+    if pathname is None:
+        return None
+    unnamed: list[tuple[str, tuple[str, ...]]] = []
+    segments: list[str] = []
+    for at, piece in enumerate(pathname.split("/")):
+        if piece == _ANY:
+            texts = tuple(plain_text(place.path.partition("?")[0].split("/")[at]) for place in places)
+            before = next((each for each in reversed(segments) if each and not each.startswith("{")), "")
+            unnamed.append((before, texts))
+        segments.append(f"{{{len(unnamed) - 1}}}" if piece == _ANY else piece)
+    members: list[str] = []
+    for name, values in _members(places):
+        piece = _piece(values, names, pages.known)
+        if piece == _ANY:
+            unnamed.append((name, values))
+            piece = f"{{{len(unnamed) - 1}}}"
+        members.append(f"{quoted(name)}={piece if piece.startswith('{') else quoted(piece)}")
+    return OpenedPath("/".join(segments) + ("?" + "&".join(members) if members else ""), tuple(unnamed))
+
+
+def _members(places: tuple[Place, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The members of the query that all places have once, in the order of the first."""
+    for part in places[0].query:
+        values = _all_values(places, part.name)
+        if values is not None:
+            yield part.name, values

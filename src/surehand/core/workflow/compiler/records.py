@@ -1,0 +1,335 @@
+"""The other channel: where the saved record was seen again after the save.
+
+Laws of this module:
+
+- A source is an address that a run can build: without ids but those that have a slot.
+- A member stands for a slot only when it held the slot's text in every recording.
+- Of several sources, the one that shows most of what was entered is offered; an answer in JSON before a page.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from surehand.core.workflow.bundle import DateForm, Effect, Rule
+from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
+from surehand.core.workflow.compiler.identity import shown_text
+from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, template
+from surehand.core.workflow.compiler.questions import Option
+from surehand.core.workflow.compiler.routes import is_structure
+from surehand.core.workflow.compiler.saving import Save
+from surehand.core.workflow.compiler.slots import Slot
+from surehand.core.workflow.compiler.texts import quoted, words
+from surehand.core.workflow.recording import Entered, JsonSeen, MemberSeen, PageSeen, Place
+from surehand.core.workflow.source import JsonRecords, PageField, PageRecords, RecordPage, Source
+from surehand.core.workflow.target import Target
+
+_ANY: Final = "*"
+_KEY_NAMES: Final = ("id", "pk", "uuid", "key", "_id", "uid", "number")
+#: A number of so many digits in a query is a page or a limit; a longer one is an id or a time.
+_SHORT_NUMBER: Final = 4
+
+
+@frozen
+class ReadSlot:
+    """The member that holds the text of a slot, and under which rule; ``unique`` where no other record has the same."""
+
+    slot: str
+    member: str
+    rule: Rule
+    form: DateForm = DateForm.ISO
+    unique: bool = False
+
+
+@frozen(kw_only=True)
+class Found:
+    """One source, the members that stand for slots, and what else its records are known to have."""
+
+    kind: Option
+    source: Source
+    effect: Effect
+    fields: tuple[ReadSlot, ...]
+    changed: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+@frozen
+class Search:
+    """What is looked for."""
+
+    pages: Pages
+    saves: tuple[Save, ...]
+    names: tuple[Name, ...]
+    slots: tuple[Slot, ...] = field(repr=False)
+
+    @property
+    def shown(self) -> tuple[Demonstration, ...]:
+        """The demonstrations."""
+        return self.pages.shown
+
+
+def best_source(search: Search, entered: frozenset[str]) -> Found | None:
+    """The source that shows most of what was entered; ``None`` where none shows any of it."""
+    found = [*_json_sources(search), *_page_sources(search)]
+    usable = [each for each in found if _covered(each, entered)]
+    return max(usable, key=lambda each: _covered(each, entered), default=None)
+
+
+def _covered(found: Found, entered: frozenset[str]) -> int:
+    return sum(item.slot in entered for item in found.fields)
+
+
+# Answers in JSON
+
+
+def _json_sources(search: Search) -> Iterator[Found]:
+    first, seen = search.shown[0], set[tuple[str, str]]()
+    for answer in reversed(_answers(search, 0)):
+        path = _json_path(search, answer)
+        if path is None or (path, answer.items) in seen or answer.place.origin != first.recording.origin:
+            continue
+        seen.add((path, answer.items))
+        alike = [_alike(search, number, path, answer.items) for number in range(len(search.shown))]
+        if all(each is not None for each in alike):
+            answers = tuple(each for each in alike if each is not None)
+            yield from _json_source(search, path, answers)
+
+
+def _answers(search: Search, number: int) -> list[JsonSeen]:
+    after = search.saves[number].event
+    return [answer for answer in search.shown[number].recording.answers if answer.after > after]
+
+
+def _alike(search: Search, number: int, path: str, items: str) -> JsonSeen | None:
+    """The last answer of another recording from the same address."""
+    found = [
+        each for each in _answers(search, number) if each.items == items and _json_path(search, each, number) == path
+    ]
+    return found[-1] if found else None
+
+
+def _json_path(search: Search, answer: JsonSeen, number: int = 0) -> str | None:
+    """The address of an answer with its query; ``None`` where it holds an id that no slot has."""
+    names = [Name(each.name, (each.texts[number],)) for each in search.names]
+    known = (search.shown[number].known,)
+    path = template((answer.place.path,), names, known)
+    if path is None or _ANY in path.split("/"):
+        return None
+    members = [(part.name, _member_value(part.value, names, search, number)) for part in answer.place.query]
+    query = "&".join(f"{quoted(name)}={value}" for name, value in members if value is not None)
+    return f"{path}?{query}" if query else path
+
+
+def _member_value(value: str, names: Sequence[Name], search: Search, number: int) -> str | None:
+    """A member of the query as it is asked for; ``None`` leaves out what is an id, a time or a value."""
+    named = next((each.name for each in names if each.texts == (value,)), None)
+    if named is not None:
+        return f"{{{named}}}"
+    short = value.isdigit() and len(value) <= _SHORT_NUMBER
+    return quoted(value) if short or is_structure(value, search.shown[number].known) else None
+
+
+def _json_source(search: Search, path: str, answers: tuple[JsonSeen, ...]) -> Iterator[Found]:
+    absent = {answer.was_absent for answer in answers}
+    key = _key(answers)
+    if len(absent) > 1 or key is None:
+        return
+    effect = Effect.CREATE if absent == {True} else Effect.UPDATE
+    source = JsonRecords(path, answers[0].items, key)
+    detail = _detail(search, answers) if effect is Effect.CREATE and answers[0].items else None
+    plain = _json_found(search, answers, source, effect)
+    yield plain
+    if detail is not None:
+        longer = _json_found(search, detail[1], evolve(source, detail=detail[0]), effect)
+        yield evolve(longer, fields=_merged(plain.fields, longer.fields))
+
+
+def _key(answers: tuple[JsonSeen, ...]) -> str | None:
+    """The member that tells records apart: one whose name says so, else the first that does."""
+    unique = [
+        member.name for member in answers[0].members if all(_is_unique(answer, member.name) for answer in answers)
+    ]
+    ranked = sorted(unique, key=lambda name: (_rank(name), len(name)))
+    return ranked[0] if ranked else None
+
+
+def _rank(name: str) -> int:
+    return _KEY_NAMES.index(name.lower()) if name.lower() in _KEY_NAMES else len(_KEY_NAMES)
+
+
+def _is_unique(answer: JsonSeen, name: str) -> bool:
+    return any(member.name == name and member.unique for member in answer.members)
+
+
+def _json_found(search: Search, answers: tuple[JsonSeen, ...], source: JsonRecords, effect: Effect) -> Found:
+    fields = _assigned(search, answers)
+    bound = {each.member for each in fields}
+    free = [member for member in answers[0].members if member.name not in bound]
+    return Found(
+        kind=Option.JSON,
+        source=source,
+        effect=effect,
+        fields=fields,
+        changed=tuple(member.name for member in free if member.changed and member.name != source.key),
+        others=tuple(member.name for member in free if not member.changed and member.name != source.key),
+    )
+
+
+def _assigned(search: Search, answers: tuple[JsonSeen, ...]) -> tuple[ReadSlot, ...]:
+    """Each slot with one member: the one whose name is most like the slot's; slots with fewest members first."""
+    options = {slot.name: _members_of(search, answers, slot) for slot in search.slots}
+    taken: dict[str, ReadSlot] = {}
+    for name in sorted(options, key=lambda each: (len(options[each]), each)):
+        free = [member for member in options[name] if member.name not in taken]
+        best = max(free, key=lambda member: _likeness(name, member.name), default=None)
+        if best is not None and best.rule is not None:
+            unique = all(_is_unique(answer, best.name) for answer in answers)
+            taken[best.name] = ReadSlot(name, best.name, best.rule, best.form, unique)
+    order = [slot.name for slot in search.slots]
+    return tuple(sorted(taken.values(), key=lambda each: order.index(each.slot)))
+
+
+def _members_of(search: Search, answers: tuple[JsonSeen, ...], slot: Slot) -> list[MemberSeen]:
+    """The members that held the slot's text in every recording."""
+    held = [
+        {member.name for member in answer.members if member.known is not None and each.text(member.known) == text}
+        for each, answer, text in zip(search.shown, answers, slot.texts, strict=True)
+    ]
+    shared = set[str](held[0]).intersection(*held[1:]) if slot.texts[0] else set[str]()
+    return [member for member in answers[0].members if member.name in shared]
+
+
+def _likeness(slot: str, member: str) -> float:
+    return SequenceMatcher(None, slot, words(member.rpartition(".")[2]).replace(" ", "_")).ratio()
+
+
+def _detail(search: Search, answers: tuple[JsonSeen, ...]) -> tuple[str, tuple[JsonSeen, ...]] | None:
+    """The address of one record below the list's, and the answers that were seen there."""
+    found: list[JsonSeen] = []
+    for number, answer in enumerate(answers):
+        base = answer.place.path.rstrip("/")
+        below = [each for each in _answers(search, number) if not each.items and _is_below(base, each.place)]
+        found += below[-1:]
+    path = _json_path_of_list(search, answers[0])
+    return (f"{path}/{_ANY}", tuple(found)) if len(found) == len(answers) and path is not None else None
+
+
+def _is_below(base: str, place: Place) -> bool:
+    return re.fullmatch(re.escape(base) + "/[^/]+", place.path) is not None
+
+
+def _json_path_of_list(search: Search, answer: JsonSeen) -> str | None:
+    path = _json_path(search, answer)
+    return None if path is None else path.partition("?")[0].rstrip("/")
+
+
+def _merged(fields: tuple[ReadSlot, ...], more: tuple[ReadSlot, ...]) -> tuple[ReadSlot, ...]:
+    """The members of the list, and those that only the record itself shows."""
+    names = {each.slot for each in fields} | {each.member for each in fields}
+    return (*fields, *(each for each in more if not names & {each.slot, each.member}))
+
+
+# Pages
+
+
+def _page_sources(search: Search) -> Iterator[Found]:
+    first, seen = search.shown[0], set[str]()
+    for page in reversed(first.recording.pages):
+        path = template((page.place.path,), _names(search, 0), (first.known,))
+        if page.after <= search.saves[0].event or path is None or not page.showings or _at(path, page.place) in seen:
+            continue
+        seen.add(_at(path, page.place))
+        alike = [_page_alike(search, number, page.place, path) for number in range(len(search.shown))]
+        if all(each is not None for each in alike):
+            yield from _page_source(search, tuple(each for each in alike if each is not None))
+
+
+def _at(path: str, place: Place) -> str:
+    return f"{path}#{place.fragment.partition('/')[0]}"
+
+
+def _names(search: Search, number: int) -> list[Name]:
+    return [Name(each.name, (each.texts[number],)) for each in search.names]
+
+
+def _page_alike(search: Search, number: int, place: Place, path: str) -> PageSeen | None:
+    """The page of this form after the save that shows most."""
+    shown = search.shown[number]
+    found = [
+        page
+        for page in shown.recording.pages
+        if page.after > search.saves[number].event
+        and page.showings
+        and template((page.place.path,), _names(search, number), (shown.known,)) == path
+        and page.place.fragment.partition("/")[0] == place.fragment.partition("/")[0]
+    ]
+    return max(found, key=lambda page: len(page.showings), default=None)
+
+
+def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]:
+    places, found = tuple(page.place for page in pages), tuple(_page_fields(search, pages))
+    record = gate(search.pages, places, search.names, found[0][1] if found else None)
+    if record is None:
+        return
+    read, shown = tuple(each for each, _ in found), tuple(PageField(each.member, target) for each, target in found)
+    open_segments = record.path.split("/").count(_ANY)
+    if open_segments == 0:
+        effect = Effect.UPDATE if _was_there(search, places) else Effect.CREATE
+        path = _with_query(search, record.path, places)
+        if path is not None:
+            yield Found(kind=Option.RECORD_PAGE, source=RecordPage(path, record, shown), effect=effect, fields=read)
+    listing = _listing(search, places[0].path) if open_segments == 1 else None
+    if listing is not None:
+        source = PageRecords(*listing, record.path, record, shown)
+        yield Found(kind=Option.PAGES, source=source, effect=Effect.CREATE, fields=read)
+
+
+def _page_fields(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[tuple[ReadSlot, Target]]:
+    """The elements that show a slot's text, each for one slot."""
+    taken: set[Target] = set()
+    for slot in search.slots:
+        item = shown_text(search.shown, pages, slot.name, slot.texts) if slot.texts[0] else None
+        if item is not None and item.target not in taken:
+            taken.add(item.target)
+            yield ReadSlot(slot.name, slot.name, item.rule, item.form), item.target
+
+
+def _was_there(search: Search, places: tuple[Place, ...]) -> bool:
+    """Whether the record's page was seen before the save, or a field of it held something else before."""
+    for shown, save, place in zip(search.shown, search.saves, places, strict=True):
+        for at in range(save.event):
+            action = shown.action(at)
+            seen = place_of(action)
+            same = seen is not None and seen.path == place.path and seen.query == place.query
+            if same or (isinstance(action, Entered) and action.before):
+                return True
+    return False
+
+
+def _with_query(search: Search, path: str, places: tuple[Place, ...]) -> str | None:
+    """The path with the query that the page was opened with; ``None`` where it holds an id that no slot has."""
+    members: list[str] = []
+    for part in places[0].query:
+        value = _member_value(part.value, _names(search, 0), search, 0)
+        if value is None:
+            return None
+        members.append(f"{quoted(part.name)}={value}")
+    return f"{path}?{'&'.join(members)}" if members else path
+
+
+def _listing(search: Search, record: str) -> tuple[str, Target] | None:
+    """The address and the landmark of a page after the save that links to the record and that a run can open."""
+    first = search.shown[0]
+    for page in reversed(first.recording.pages):
+        path = template((page.place.path,), _names(search, 0), (first.known,))
+        links = {link.partition("?")[0] for link in page.links}
+        if page.after <= search.saves[0].event or record not in links or path is None or _ANY in path.split("/"):
+            continue
+        landmark = landmark_of(evolve(search.pages, shown=(first,)), (page.place,))
+        full = _with_query(search, path, (page.place,))
+        if landmark is not None and full is not None:
+            return full, landmark
+    return None

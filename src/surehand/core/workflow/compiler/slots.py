@@ -1,0 +1,220 @@
+"""Slots: everything in a demonstration that may be another text in the next run.
+
+Laws of this module:
+
+- A slot has one name, one text for each recording, and one or several readings: the declarations that it may have.
+- A declaration accepts every text that was recorded. A limit that would not is left out.
+- A name and a title come from captions, and never hold a text of the recording.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum, unique
+from typing import Final
+
+from attrs import evolve, field, frozen
+from returns.result import Success
+
+from surehand.core.workflow.bundle import RULES, DateForm, Rule
+from surehand.core.workflow.compare import read_date
+from surehand.core.workflow.compiler.questions import Option
+from surehand.core.workflow.compiler.texts import date_forms
+from surehand.core.workflow.params import Parameter, ParameterType, check_inputs, is_date, is_decimal, text_problem
+from surehand.core.workflow.recording import Control, FieldFacts
+
+_CHOICES: Final = frozenset({Control.SELECT, Control.RADIO, Control.LIST})
+_MOST_CHOICES: Final = 200
+_LONGEST_CHOICE: Final = 200
+_LONGEST_UNITS: Final = 40_000
+_LONGEST_TEXT: Final = 20_000
+_LONGEST_LINE: Final = 4_000
+_LONGEST_TITLE: Final = 80
+_LONGEST_KEY: Final = 200
+_BOUND: Final = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
+
+
+@unique
+class SlotKind(Enum):
+    """Where a text comes from: a field, the row that was clicked, another cell of it, or an address."""
+
+    FIELD = "field"
+    ROW = "row"
+    SHOWN = "shown"
+    ADDRESS = "address"
+
+
+@frozen(kw_only=True)
+class Reading:
+    """One declaration of a slot, and how the app writes its dates."""
+
+    option: str
+    parameter: Parameter
+    form: DateForm = DateForm.ISO
+
+    @property
+    def rule(self) -> Rule:
+        """How a text of this kind is compared."""
+        return RULES[self.parameter.type]
+
+    def meaning(self, text: str) -> str:
+        """What a caller would give for a text of the app."""
+        return read_date(self.form, text) or text if self.rule is Rule.DATE else text
+
+
+@frozen(kw_only=True)
+class Slot:
+    """One text that may vary."""
+
+    name: str
+    kind: SlotKind
+    title: str
+    texts: tuple[str, ...] = field(repr=False)
+    readings: tuple[Reading, ...]
+    control: Control = Control.OTHER
+    required: bool = True
+
+    @property
+    def same(self) -> bool:
+        """Whether all recordings have the same text."""
+        return len(set(self.texts)) == 1
+
+
+def named_slot(kind: SlotKind, name: str, title: str, texts: tuple[str, ...]) -> Slot:
+    """A slot for what names a record: a key of a row, a shown fact, a part of an address."""
+    parameter = Parameter(name=name, type=ParameterType.IDENTIFIER, title=title, min_length=1, max_length=_LONGEST_KEY)
+    loose = evolve(parameter, max_length=_LONGEST_LINE)
+    reading = Reading(option=Option.INPUT.value, parameter=parameter if _takes(parameter, texts) else loose)
+    return Slot(name=name, kind=kind, title=title, texts=texts, readings=(reading,))
+
+
+def field_slot(name: str, title: str, facts: tuple[FieldFacts, ...], texts: tuple[str, ...], seen: set[Rule]) -> Slot:
+    """A slot for what was entered into a field.
+
+    Args:
+        name: Its name.
+        title: Its caption.
+        facts: What the page declared, in each recording.
+        texts: What was entered, in each recording.
+        seen: The rules under which the app showed these texts again.
+    """
+    return Slot(
+        name=name,
+        kind=SlotKind.FIELD,
+        title=title,
+        texts=texts,
+        readings=tuple(_readings(name, title, facts, texts, seen)),
+        control=facts[0].control,
+        required=any(each.required for each in facts),
+    )
+
+
+def _readings(
+    name: str, title: str, facts: tuple[FieldFacts, ...], texts: tuple[str, ...], seen: set[Rule]
+) -> Iterator[Reading]:
+    control, given = facts[0].control, tuple(filter(None, texts))
+    required = any(each.required for each in facts)
+    base = Parameter(name=name, type=ParameterType.LINE, title=title, required=required)
+    if control is Control.CHECKBOX:
+        yield _input(evolve(base, type=ParameterType.CHOICE, choices=("true", "false")))
+    elif control in _CHOICES:
+        yield from _choice_readings(evolve(base, required=True), facts, texts)
+    elif control is Control.DATE and all(map(is_date, given)):
+        yield _input(evolve(base, type=ParameterType.DATE))
+    elif _is_number(control, seen) and all(map(is_decimal, given)):
+        yield _input(_bounded(evolve(base, type=ParameterType.DECIMAL), facts, texts))
+    else:
+        yield from _text_readings(base, facts, texts)
+
+
+def _input(parameter: Parameter) -> Reading:
+    return Reading(option=Option.INPUT.value, parameter=parameter)
+
+
+def _is_number(control: Control, seen: set[Rule]) -> bool:
+    """A number field, or a text that the app shows again as a number with other digits."""
+    return control is Control.NUMBER or (Rule.DECIMAL in seen and not seen & {Rule.TEXT, Rule.IDENTIFIER})
+
+
+def _bounded(parameter: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Parameter:
+    """The number with the bounds that every recording declares alike; bounds that contradict each other are none."""
+    minimum = _bound({each.minimum for each in facts})
+    maximum = _bound({each.maximum for each in facts})
+    return _first_that_takes(texts, lambda: evolve(parameter, minimum=minimum, maximum=maximum), lambda: parameter)
+
+
+def _bound(declared: set[str | None]) -> str | None:
+    only = declared.pop() if len(declared) == 1 else None
+    return only if only is not None and re.fullmatch(_BOUND, only, re.ASCII) else None
+
+
+def _choice_readings(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Iterator[Reading]:
+    choices = _choices(facts)
+    if choices and {*texts} <= {*choices}:
+        listed = evolve(base, type=ParameterType.CHOICE, choices=choices)
+        yield Reading(option=Option.LISTED.value, parameter=listed)
+    yield Reading(option=Option.OPEN.value, parameter=evolve(base, min_length=1))
+
+
+def _choices(facts: tuple[FieldFacts, ...]) -> tuple[str, ...]:
+    """The options of a list that was offered alike in every recording, as far as a declaration can hold them."""
+    offered = tuple(dict.fromkeys(option for option in facts[0].options if option))
+    alike = all({*filter(None, each.options)} == {*offered} for each in facts)
+    fit = all(len(option) <= _LONGEST_CHOICE and not text_problem(option) for option in offered)
+    return offered if alike and fit and len(offered) <= _MOST_CHOICES else ()
+
+
+def _text_readings(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Iterator[Reading]:
+    forms = date_forms(texts)
+    if len(set(texts)) == 1 or len(forms) != 1:
+        yield Reading(option=Option.TEXT.value, parameter=_text_parameter(base, facts, texts))
+    for form in forms:
+        yield Reading(option=form.value, parameter=evolve(base, type=ParameterType.DATE), form=form)
+
+
+def _text_parameter(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Parameter:
+    """A text with the limits that the page declares; with fewer where our patterns cannot say the page's."""
+    lines = facts[0].control is Control.TEXT or any(len(text.splitlines()) > 1 for text in texts)
+    kind, longest = (ParameterType.TEXT, _LONGEST_TEXT) if lines else (ParameterType.LINE, _LONGEST_LINE)
+    plain = evolve(base, type=kind, max_length=longest, min_length=1 if base.required else 0)
+    limit = min((each.max_length for each in facts if each.max_length), default=None)
+    units = limit if limit is not None and limit <= _LONGEST_UNITS else None
+    patterns = {each.pattern for each in facts}
+    pattern = patterns.pop() if not lines and len(patterns) == 1 else None
+    return _first_that_takes(
+        texts,
+        lambda: evolve(plain, max_units=units, pattern=pattern),
+        lambda: evolve(plain, max_units=units),
+        lambda: plain,
+    )
+
+
+def _first_that_takes(texts: tuple[str, ...], *declarations: Callable[[], Parameter]) -> Parameter:
+    """The first declaration that can be made and accepts what was recorded; the last one is always good."""
+    for declare in declarations[:-1]:
+        try:
+            parameter = declare()
+        except ValueError:
+            continue
+        if _takes(parameter, texts):
+            return parameter
+    return declarations[-1]()
+
+
+def _takes(parameter: Parameter, texts: Iterable[str]) -> bool:
+    """Whether the declaration accepts every text that a caller would have given."""
+    given = [text for text in texts if text or parameter.required]
+    return all(isinstance(check_inputs((parameter,), {parameter.name: text}), Success) for text in given)
+
+
+def naming(reading: Reading) -> Reading:
+    """The reading of a slot whose text finds or names a record: it must be given."""
+    parameter = reading.parameter
+    if parameter.type in {ParameterType.DATE, ParameterType.DECIMAL, ParameterType.CHOICE}:
+        return evolve(reading, parameter=evolve(parameter, required=True))
+    return evolve(reading, parameter=evolve(parameter, required=True, min_length=max(1, parameter.min_length)))
+
+
+def title_of(caption: str, otherwise: str) -> str:
+    """A caption as a title: one line, without the marks that forms put behind required fields."""
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", " ", caption).split())
+    return line.strip(" *:")[:_LONGEST_TITLE].strip() or otherwise
