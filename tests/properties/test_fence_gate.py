@@ -12,6 +12,7 @@ from surehand.core.workflow.fence import (
     Arm,
     Arrived,
     End,
+    FenceCounts,
     FenceRules,
     Gate,
     GateCommand,
@@ -28,13 +29,17 @@ from surehand.core.workflow.fence import (
     parse_origin,
     step,
 )
-from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember, WriteRoute
+from surehand.core.workflow.target import QueryPart
 
 FORM = "application/x-www-form-urlencoded"
 APP = "http://127.0.0.1:8000"
 SIGN_IN = WriteRoute("POST", "/sign-in", FORM)
 SAVE = WriteRoute("POST", "/referrals/*/notes", FORM)
-RULES = FenceRules((APP,), (SIGN_IN,))
+DRAFT = WriteRoute("POST", "/drafts", FORM)
+JSON = "application/json"
+API = "https://api.example"
+RULES = FenceRules((APP, API), (SIGN_IN,), (DRAFT,), ("/live/*",))
 
 segments = st.sampled_from(["", "sign-in", "referrals", "7", "notes", "*", ".", "..", "%2e", "a%2Fb", "a%5cb", "%2E."])
 paths = st.lists(segments, min_size=1, max_size=4).map(lambda parts: "/" + "/".join(parts))
@@ -44,22 +49,60 @@ templates = st.lists(st.sampled_from(["sign-in", "referrals", "7", "notes", "*"]
 write_methods = st.sampled_from(["POST", "PUT", "PATCH", "DELETE"])
 methods = st.sampled_from(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "get", "TRACE", "PURGE", "Post"])
 types = st.sampled_from(["", FORM, f"{FORM}; charset=utf-8", "application/json", "Application/X-WWW-Form-Urlencoded"])
-routes = st.builds(WriteRoute, write_methods, templates, st.sampled_from([FORM, "application/json"]))
+queries = st.lists(
+    st.builds(QueryPart, st.sampled_from(["do", "id", "query"]), st.sampled_from(["*", "save", "a b"])), max_size=2
+).map(tuple)
+operations = st.sampled_from(
+    [None, GraphqlRead(), GraphqlOperation("Create"), FormField("do"), FormField("do", "save"), JsonMember("do", "x")]
+)
+routes = st.builds(
+    WriteRoute,
+    write_methods,
+    templates,
+    st.sampled_from([FORM, JSON]),
+    queries,
+    operations,
+    st.sampled_from([None, APP, API]),
+)
+written_queries = st.sampled_from(
+    [
+        "",
+        "?",
+        "?do=save",
+        "?do=save&do=save",
+        "?DO=save&do=save",
+        "?id=a+b&do=x",
+        "?query=%7Bx%7D",
+        "?do=%ff",
+        "?do=a;b",
+    ]
+)
+bodies = st.sampled_from(
+    [b"", b"do=save", b"do=x&do=save", b'{"query": "{x}"}', b'{"query": "mutation Create {x}"}', b'{"do": "x"}']
+)
 heads = st.builds(
     RequestHead,
     method=methods,
-    origin=st.sampled_from([APP, "https://127.0.0.1:8000", "http://127.0.0.1", "https://updates.example"]),
-    path=st.one_of(paths, st.just("/referrals/7/notes?step=2"), st.just("/sign-in")),
+    origin=st.sampled_from([APP, API, "https://127.0.0.1:8000", "http://127.0.0.1", "https://updates.example"]),
+    path=st.builds(
+        str.__add__, st.one_of(paths, st.sampled_from(["/referrals/7/notes", "/sign-in", "/live/x"])), written_queries
+    ),
     content_type=types,
     upgrade=st.sampled_from([None, "websocket", "WebSocket", "h2c", ""]),
     override=st.sampled_from([None, "PUT", "delete", "GET", "PUT, PUT"]),
+    encoded=st.booleans(),
     oversized=st.booleans(),
+    body=bodies,
 )
 the_save = st.just(Arrived(RequestHead(method="POST", origin=APP, path="/referrals/7/notes", content_type=FORM)))
 the_sign_in = st.just(Arrived(RequestHead(method="POST", origin=APP, path="/sign-in", content_type=FORM)))
+the_draft = st.just(Arrived(RequestHead(method="POST", origin=APP, path="/drafts", content_type=FORM)))
+the_socket = st.just(Arrived(RequestHead(method="GET", origin=API, path="/live/7?t=1", upgrade="websocket")))
 events: st.SearchStrategy[GateEvent] = st.one_of(
     the_save,
     the_sign_in,
+    the_draft,
+    the_socket,
     heads.map(Arrived),
     st.one_of(st.just(SAVE), routes).map(Arm),
     st.just(Unreadable()),
@@ -67,6 +110,10 @@ events: st.SearchStrategy[GateEvent] = st.one_of(
     st.just(End()),
 )
 histories = st.lists(events, max_size=25)
+
+
+#: What lets a write reach the app.
+LETTING_WRITE = {GateCommand.PASS_HARMLESS, GateCommand.BEGIN_SAVE}
 
 
 def commands(history: Sequence[GateEvent]) -> list[GateCommand]:
@@ -135,17 +182,28 @@ class TestTheTableIsWhole:
         assert all(order.index(before) <= order.index(after) for (before, _), (after, _) in TRANSITIONS.items())
 
     def test_writes_pass_only_where_they_may(self) -> None:
-        passing = {
-            key: command
-            for key, (_, command) in TRANSITIONS.items()
-            if command in {GateCommand.PASS_HARMLESS, GateCommand.BEGIN_SAVE}
-        }
+        passing = {key: command for key, (_, command) in TRANSITIONS.items() if command in LETTING_WRITE}
 
         assert passing == {
             (GateState.CLOSED, RequestKind.HARMLESS_WRITE): GateCommand.PASS_HARMLESS,
             (GateState.ARMED, RequestKind.HARMLESS_WRITE): GateCommand.PASS_HARMLESS,
             (GateState.ARMED, RequestKind.SAVE_WRITE): GateCommand.BEGIN_SAVE,
         }
+
+    def test_a_confirmed_socket_opens_until_the_end(self) -> None:
+        opening = {state: TRANSITIONS[state, RequestKind.SOCKET][1] for state in GateState}
+
+        assert opening == {
+            GateState.CLOSED: GateCommand.OPEN_SOCKET,
+            GateState.ARMED: GateCommand.OPEN_SOCKET,
+            GateState.SPENT: GateCommand.OPEN_SOCKET,
+            GateState.ENDED: GateCommand.STOP_WRITE,
+        }
+
+    def test_a_blocked_write_is_held_back_always(self) -> None:
+        held = {TRANSITIONS[state, RequestKind.BLOCKED_WRITE] for state in GateState}
+
+        assert held == {(state, GateCommand.HOLD_BACK) for state in GateState}
 
     def test_the_save_spends_the_gate_in_the_same_step(self) -> None:
         assert TRANSITIONS[GateState.ARMED, RequestKind.SAVE_WRITE][0] is GateState.SPENT
@@ -154,7 +212,7 @@ class TestTheTableIsWhole:
     def test_nothing_passes_after_the_end(self, history: list[GateEvent]) -> None:
         said = commands([End(), *history])
 
-        assert {GateCommand.PASS_READ, GateCommand.PASS_HARMLESS, GateCommand.BEGIN_SAVE}.isdisjoint(said)
+        assert {GateCommand.PASS_READ, GateCommand.OPEN_SOCKET, *LETTING_WRITE}.isdisjoint(said)
 
 
 class TestWhatIsNotKnownToBeHarmlessIsAWrite:
@@ -163,17 +221,37 @@ class TestWhatIsNotKnownToBeHarmlessIsAWrite:
     @given(heads, st.one_of(st.none(), routes))
     def test_reads_are_only_plain_reads_of_a_known_server(self, head: RequestHead, armed: WriteRoute | None) -> None:
         plain = head.upgrade is None and head.override is None and not head.oversized
-        is_read = head.origin == APP and plain and head.method in {"GET", "HEAD", "OPTIONS"}
+        is_read = head.origin in RULES.origins and plain and head.method in {"GET", "HEAD", "OPTIONS"}
 
         assert is_read == (classify(RULES, armed, head) is RequestKind.READ)
 
     @given(heads, st.one_of(st.none(), routes))
     def test_unknown_servers_are_foreign_and_nothing_else_is(self, head: RequestHead, armed: WriteRoute | None) -> None:
-        assert (head.origin != APP) == (classify(RULES, armed, head) is RequestKind.FOREIGN_HOST)
+        assert (head.origin not in RULES.origins) == (classify(RULES, armed, head) is RequestKind.FOREIGN_HOST)
 
     @given(heads)
     def test_without_an_armed_route_nothing_is_the_save(self, head: RequestHead) -> None:
         assert classify(RULES, None, head) is not RequestKind.SAVE_WRITE
+
+    @given(heads, st.one_of(st.none(), routes))
+    def test_a_request_in_doubt_is_an_other_write(self, head: RequestHead, armed: WriteRoute | None) -> None:
+        doubtful = head.oversized or head.override not in {None, "PUT", "delete"}
+
+        if doubtful and head.origin in RULES.origins:
+            assert classify(RULES, armed, head) is RequestKind.OTHER_WRITE
+
+    @given(heads)
+    def test_only_the_plain_opening_of_a_confirmed_path_is_a_socket(self, head: RequestHead) -> None:
+        opens = (head.method, head.override, head.body, head.oversized) == ("GET", None, b"", False)
+        is_socket = opens and head.upgrade in {"websocket", "WebSocket"} and head.path.startswith("/live/x")
+
+        assert (is_socket and head.origin in RULES.origins) == (classify(RULES, None, head) is RequestKind.SOCKET)
+
+    def test_a_blocked_write_is_one_also_where_it_is_harmless_too(self) -> None:
+        both = FenceRules((APP,), (DRAFT,), (DRAFT,))
+        draft = RequestHead(method="POST", origin=APP, path="/drafts", content_type=FORM)
+
+        assert classify(both, None, draft) is RequestKind.BLOCKED_WRITE
 
     def test_the_named_writes_are_told_apart(self) -> None:
         note = RequestHead(method="POST", origin=APP, path="/referrals/7/notes?x=1", content_type=f"{FORM}; charset=x")
@@ -209,6 +287,18 @@ class TestTemplates:
     def test_anything_else_does_not(self, path: str) -> None:
         assert not matches(SAVE, RequestHead(method="POST", origin=APP, path=path, content_type=FORM))
 
+    @pytest.mark.parametrize("path", ["/a%3Ab/x", "/a:b/x", "/%61:b/%78"])
+    def test_a_name_may_be_written_in_other_letters(self, path: str) -> None:
+        route = WriteRoute("POST", "/a%3Ab/x", FORM)
+
+        assert matches(route, RequestHead(method="POST", origin=APP, path=path, content_type=FORM))
+
+    @pytest.mark.parametrize("path", ["/a%2Fb", "/a%ff", "/%2e", "/a%zz"])
+    def test_a_name_in_doubt_is_no_other(self, path: str) -> None:
+        route = WriteRoute("POST", "/%61%2Fb", FORM)
+
+        assert not matches(route, RequestHead(method="POST", origin=APP, path=path, content_type=FORM))
+
     @given(heads, routes, routes)
     def test_routes_that_share_a_request_overlap(self, head: RequestHead, one: WriteRoute, other: WriteRoute) -> None:
         assert overlaps(one, other) or not (matches(one, head) and matches(other, head))
@@ -218,14 +308,150 @@ class TestTemplates:
         assert overlaps(one, other) == overlaps(other, one)
 
 
+PAGE = WriteRoute("POST", "/index.php", JSON, (QueryPart("route", "/wp/v2/posts"), QueryPart("_locale", "*")))
+CALL = WriteRoute("POST", "/api", JSON, operation=GraphqlOperation("Create"))
+CREATE = b'{"operationName": "Create", "query": "mutation Create {x}"}'
+
+
+class TestQueriesTellRoutesApart:
+    """A route's members are each in the query, once, with their value; what could be read in two ways is no match."""
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "route=%2Fwp%2Fv2%2Fposts&_locale=user",
+            "_locale=&more=1&more=2&route=/wp/v2/posts",
+            "route=/wp/v2/posts&_locale",
+        ],
+    )
+    def test_the_members_are_there(self, query: str) -> None:
+        assert matches(PAGE, RequestHead(method="POST", origin=APP, path=f"/index.php?{query}", content_type=JSON))
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "",
+            "route=/wp/v2/posts",
+            "route=/wp/v2/pages&_locale=user",
+            "route=/wp/v2/posts&route=/wp/v2/posts&_locale=user",
+            "route=/wp/v2/posts&Route=/wp/v2/pages&_locale=user",
+            "route=/wp/v2/posts&route[]=x&_locale=user",
+            "route=/wp/v2/posts&_locale=user;route=x",
+            "route=/wp/v2/posts&_locale=%ff",
+            "route=/wp/v2/posts&_locale=%",
+        ],
+    )
+    def test_anything_else_is_no_match(self, query: str) -> None:
+        assert not matches(PAGE, RequestHead(method="POST", origin=APP, path=f"/index.php?{query}", content_type=JSON))
+
+    def test_a_blank_may_be_a_plus(self) -> None:
+        route = WriteRoute("POST", "/x", "", (QueryPart("do", "a b"),))
+        paths = ["/x?do=a+b", "/x?do=a%20b", "/x?do=a%2Bb"]
+
+        assert [True, True, False] == [matches(route, RequestHead(method="POST", origin=APP, path=p)) for p in paths]
+
+    def test_members_with_two_values_keep_routes_apart(self) -> None:
+        one, other, any_value = (WriteRoute("POST", "/x", "", (QueryPart("do", value),)) for value in ("a", "b", "*"))
+
+        assert [False, True, True] == [overlaps(one, other), overlaps(one, any_value), overlaps(one, one)]
+
+
+class TestOperationsTellRoutesApart:
+    """Where one address serves everything the body decides, unless the query or an encoding could say otherwise."""
+
+    def test_the_operation_is_in_the_body(self) -> None:
+        head = RequestHead(method="POST", origin=APP, path="/api?languageCode=en", content_type=JSON, body=CREATE)
+
+        assert matches(CALL, head)
+
+    @pytest.mark.parametrize(
+        ("path", "encoded", "body"),
+        [
+            ("/api?query=%7Bx%7D", False, CREATE),
+            ("/api?operationName=Create", False, CREATE),
+            ("/api?a=%", False, CREATE),
+            ("/api", True, CREATE),
+            ("/api", False, CREATE + b" "),
+            ("/api", False, CREATE[:-1]),
+        ],
+    )
+    def test_in_doubt_it_is_not(self, path: str, *, encoded: bool, body: bytes) -> None:
+        head = RequestHead(method="POST", origin=APP, path=path, content_type=JSON, encoded=encoded, body=body)
+
+        assert (body == CREATE + b" ") == matches(CALL, head)
+
+    def test_what_the_query_is_held_to_is_no_doubt(self) -> None:
+        route = WriteRoute("POST", "/doku.php", FORM, (QueryPart("do", "edit"),), FormField("do[save]"))
+        named = WriteRoute("POST", "/api", JSON, (QueryPart("operationName", "Create"),), CALL.operation)
+        heads = [
+            RequestHead(method="POST", origin=APP, path="/doku.php?do=edit", content_type=FORM, body=b"do[save]=1"),
+            RequestHead(method="POST", origin=APP, path="/api?operationName=Create", content_type=JSON, body=CREATE),
+        ]
+
+        assert matches(route, heads[0])
+        assert matches(named, heads[1])
+
+    def test_a_read_never_holds_a_mutation(self) -> None:
+        read = WriteRoute("POST", "/api", JSON, operation=GraphqlRead())
+
+        assert not overlaps(read, CALL)
+        assert overlaps(read, WriteRoute("POST", "/api", JSON))
+
+
+class TestServersAndMethodsTellRoutesApart:
+    """A route of one server is for no other; a POST that a header turns into another method is of that method."""
+
+    def test_a_route_may_name_its_server(self) -> None:
+        route = WriteRoute("POST", "/x", "", origin=API)
+
+        assert [False, True] == [matches(route, RequestHead(method="POST", origin=to, path="/x")) for to in (APP, API)]
+        assert not overlaps(route, WriteRoute("POST", "/x", "", origin=APP))
+        assert overlaps(route, WriteRoute("POST", "/x", ""))
+
+    @pytest.mark.parametrize(
+        ("method", "override", "taken"),
+        [
+            ("POST", None, "POST"),
+            ("POST", "PUT", "PUT"),
+            ("POST", "patch", "PATCH"),
+            ("POST", "GET", None),
+            ("POST", "PUT, PUT", None),
+            ("POST", "", None),
+            ("GET", "PUT", None),
+            ("PUT", "DELETE", None),
+            ("PUT", None, "PUT"),
+        ],
+    )
+    def test_the_method_is_what_the_app_asks_for(self, method: str, override: str | None, taken: str | None) -> None:
+        head = RequestHead(method=method, origin=APP, path="/x", override=override)
+        found = [each for each in ("POST", "PUT", "PATCH", "DELETE") if matches(WriteRoute(each, "/x", ""), head)]
+
+        assert ([] if taken is None else [taken]) == found
+
+
+class TestAGateThatIsNeverArmed:
+    """The port of a read-back is never armed: nothing but reads, harmless writes and confirmed sockets passes there."""
+
+    @given(histories)
+    def test_only_harmless_writes_pass(self, history: list[GateEvent]) -> None:
+        gate = Gate(RULES)
+        for event in history:
+            if not isinstance(event, Arm):
+                before, (gate, command) = gate, step(gate, event)
+                kind = classify(RULES, None, event.head) if isinstance(event, Arrived) else None
+
+                assert command not in LETTING_WRITE or kind is RequestKind.HARMLESS_WRITE
+                assert before.route is None
+
+
 class TestArming:
-    """A gate is armed once, and never for a save that a harmless route could hold."""
+    """A gate is armed once, and never for a save that a harmless or a blocked route could hold."""
 
     @given(routes)
     def test_a_route_that_a_harmless_one_could_hold_is_refused(self, route: WriteRoute) -> None:
         _, command = step(Gate(RULES), Arm(route))
 
-        assert overlaps(route, SIGN_IN) == (command is GateCommand.REFUSE_ARM)
+        assert (overlaps(route, SIGN_IN) or overlaps(route, DRAFT)) == (command is GateCommand.REFUSE_ARM)
 
     def test_it_is_armed_once(self) -> None:
         assert [GateCommand.NOTHING, GateCommand.REFUSE_ARM] == commands([Arm(SAVE), Arm(SAVE)])
@@ -241,12 +467,21 @@ class TestCounts:
     def test_each_command_is_counted_once(self, history: list[GateEvent]) -> None:
         said, counts = commands(history), gate_after(history).counts
 
-        assert (counts.reads, counts.harmless_writes, counts.stopped_writes, counts.refused_hosts) == (
-            said.count(GateCommand.PASS_READ),
-            said.count(GateCommand.PASS_HARMLESS),
-            said.count(GateCommand.STOP_WRITE),
-            said.count(GateCommand.REFUSE_HOST),
+        assert counts == FenceCounts(
+            reads=said.count(GateCommand.PASS_READ),
+            harmless_writes=said.count(GateCommand.PASS_HARMLESS),
+            stopped_writes=said.count(GateCommand.STOP_WRITE),
+            refused_hosts=said.count(GateCommand.REFUSE_HOST),
+            blocked_writes=said.count(GateCommand.HOLD_BACK),
+            sockets=said.count(GateCommand.OPEN_SOCKET),
         )
+
+    def test_a_write_that_is_held_back_is_none_that_was_stopped(self) -> None:
+        draft = Arrived(RequestHead(method="POST", origin=APP, path="/drafts", content_type=FORM))
+        save = Arrived(RequestHead(method="POST", origin=APP, path="/referrals/7/notes", content_type=FORM))
+        gate = gate_after([draft, Arm(SAVE), draft, save, draft, End(), draft])
+
+        assert (FenceCounts(blocked_writes=4), 0) == (gate.counts, gate.stopped_since_arm)
 
     def test_writes_stopped_before_arming_are_not_those_of_the_save(self) -> None:
         stopped = Unreadable()
