@@ -27,14 +27,24 @@ async def paste(target: Locator, text: str) -> None:
     await target.page.keyboard.insert_text(text)
 
 
+async def write_date(target: Locator, date: str) -> None:
+    """Write an ISO date into a native date field, whose parts stand in the order month, day, year."""
+    year, month, day = date.split("-")
+    await target.focus()
+    await target.page.keyboard.type(f"{month}{day}{year}")
+
+
 async def choose(target: Locator, label: str) -> None:
     """Choose an option of a native list: open it, go to the option with the arrow keys, and take it."""
     shown: Sequence[str] = await target.locator("option").evaluate_all("all => all.map(one => one.label.trim())")
     at = int(await target.evaluate("list => list.selectedIndex"))
     to = shown.index(label)
-    await target.focus()
+    if to == at:
+        return
+    await target.click()
     for _ in range(abs(to - at)):
-        await target.press("ArrowDown" if to > at else "ArrowUp")
+        await target.page.keyboard.press("ArrowDown" if to > at else "ArrowUp")
+    await target.page.keyboard.press("Enter")
 
 
 async def tick(box: Locator, wanted: bool) -> None:

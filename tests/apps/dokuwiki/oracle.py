@@ -1,4 +1,4 @@
-"""What the wiki holds: its pages, each with the summaries of its changes."""
+"""What the wiki holds: its pages, each with the summary of its last change."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,4 +16,4 @@ def _page(data: Path, file: Path) -> Mapping[str, object]:
     log = data / "meta" / "ward" / f"{file.stem}.changes"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     text = file.read_bytes().decode()
-    return {"id": f"ward:{file.stem}", "text": text, "summaries": [line.split("\t")[_SUMMARY] for line in lines]}
+    return {"id": f"ward:{file.stem}", "text": text, "summary": lines[-1].split("\t")[_SUMMARY] if lines else ""}
