@@ -64,9 +64,15 @@ def _encoded(value: str) -> str:
     return _UNRESERVED.sub(lambda character: "".join(f"%{byte:02X}" for byte in character[0].encode()), value)
 
 
+def named_at(target: Target, inputs: Inputs) -> Target:
+    """The target with the values of the inputs that its name holds, as they are."""
+    return evolve(target, name=text_at(target.name, inputs)) if PLACE.search(target.name) else target
+
+
 def target_at(target: Target, inputs: Inputs) -> Target:
-    """The target with its row as a constant."""
-    return target if target.row is None else evolve(target, row=Constant(intended_text(target.row, inputs)))
+    """The target with its name, and its row as a constant."""
+    named = named_at(target, inputs)
+    return named if target.row is None else evolve(named, row=Constant(intended_text(target.row, inputs)))
 
 
 def gate_at(gate: PageGate, inputs: Inputs) -> PageGate:

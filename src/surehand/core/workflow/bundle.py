@@ -438,7 +438,8 @@ def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     yield "the read-back claims more than its source can show", read.level <= _highest(bundle)
     yield "the read-back names no record", bool(read.identity)
     yield "the read-back compares nothing that was written", bool(read.written)
-    yield "something entered is not read back", {step.value for step in _recorded(bundle)} <= written
+    compared = written | {item.expected for item in read.identity}
+    yield "something entered is not read back", {step.value for step in _recorded(bundle)} <= compared
     yield "a step before the save clicks what saves", not any(_clicks_save(bundle, step) for step in bundle.steps)
 
 
@@ -610,9 +611,10 @@ def _rows(bundle: Bundle) -> list[Value]:
 
 
 def _placed(bundle: Bundle) -> set[str]:
-    """The inputs that have a place in an address."""
+    """The inputs that have a place in an address, or in the name of a target."""
     paths, queries = addresses(bundle)
-    return set().union(*map(names_in, paths), *(names_in(part.value) for part in queries))
+    texts = (*paths, *(part.value for part in queries), *(target.name for target in _targets(bundle)))
+    return set().union(*map(names_in, texts))
 
 
 def _entered(bundle: Bundle) -> list[Value]:

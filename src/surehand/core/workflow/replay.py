@@ -37,6 +37,7 @@ from surehand.core.outcome.evidence import (
 from surehand.core.workflow.addresses import (
     gate_at,
     intended_text,
+    named_at,
     path_at,
     path_fits,
     query_fits,
@@ -255,14 +256,14 @@ def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction
         *(_echo(item, inputs) for item in entered),
         Identify(
             ReadTexts(
-                tuple(item.target for item in bundle.identity),
+                tuple(named_at(item.target, inputs) for item in bundle.identity),
                 tuple(_row(item.target, inputs) for item in bundle.identity),
             ),
             tuple(item.rule for item in bundle.identity),
             tuple(intended_text(item.expected, inputs) for item in bundle.identity),
             tuple(item.form for item in bundle.identity),
         ),
-        Deliver(Save(save.target, _row(save.target, inputs), route_at(save.route, inputs), save.dialog)),
+        Deliver(Save(*_found(save.target, inputs), route_at(save.route, inputs), save.dialog)),
     )
 
 
@@ -271,17 +272,17 @@ def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, .
         case OpenStep():
             return (Act(Open(path_at(item.path, inputs))),)
         case ClickStep():
-            return _gate(item.page, inputs), Act(Click(item.target, _row(item.target, inputs), item.dialog))
+            return _gate(item.page, inputs), Act(Click(*_found(item.target, inputs), item.dialog))
         case FillStep():
             text = written_date(item.form, intended_text(item.value, inputs))
-            fill = Fill(item.target, _row(item.target, inputs), text, item.entry, item.then)
+            fill = Fill(*_found(item.target, inputs), text, item.entry, item.then)
             return _gate(item.page, inputs), Act(fill), _echo(item, inputs)
         case ChooseStep():
             label = intended_text(item.value, inputs)
-            choose = Choose(item.target, _row(item.target, inputs), label, item.control, item.search)
+            choose = Choose(*_found(item.target, inputs), label, item.control, item.search)
             return _gate(item.page, inputs), Act(choose), _echo(item, inputs)
         case CheckStep():
-            check = Check(item.target, _row(item.target, inputs), intended_text(item.value, inputs) == "true")
+            check = Check(*_found(item.target, inputs), intended_text(item.value, inputs) == "true")
             return _gate(item.page, inputs), Act(check), _echo(item, inputs)
         case _:  # pragma: no cover
             assert_never(item)
@@ -296,14 +297,19 @@ def _echo(item: EnteringStep, inputs: Mapping[str, str]) -> Echo:
     expected = intended_text(item.value, inputs)
     match item:
         case FillStep(target=target):
-            return Echo(ReadValue(target, _row(target, inputs)), item.rule, expected, item.form)
+            return Echo(ReadValue(*_found(target, inputs)), item.rule, expected, item.form)
         case ChooseStep():
             target = item.shown or item.target
-            return Echo(ReadValue(target, _row(target, inputs), item.control), Rule.CHOICE, expected)
+            return Echo(ReadValue(*_found(target, inputs), item.control), Rule.CHOICE, expected)
         case CheckStep(target=target):
-            return Echo(ReadValue(target, _row(target, inputs)), Rule.CHOICE, expected)
+            return Echo(ReadValue(*_found(target, inputs)), Rule.CHOICE, expected)
         case _:  # pragma: no cover
             assert_never(item)
+
+
+def _found(target: Target, inputs: Mapping[str, str]) -> tuple[Target, str | None]:
+    """The target as a run finds it, and the text of its row."""
+    return named_at(target, inputs), _row(target, inputs)
 
 
 def _row(target: Target, inputs: Mapping[str, str]) -> str | None:

@@ -66,7 +66,8 @@ class Target:
     ``name`` is the test id, the exact accessible name, the exact label, the exact value of the attribute, or the exact
     text beside the control. ``role`` is the ARIA role for ``ROLE``, ``attribute`` the attribute's name for
     ``ATTRIBUTE``. ``row`` limits the search to the one row of a table or list that holds a cell with exactly this text,
-    ``within`` to the open dialog, ``frame`` to the one frame whose title or name is exactly this.
+    ``within`` to the open dialog, ``frame`` to the one frame whose title or name is exactly this. ``{input}`` in
+    ``name`` is the value of a declared input, as it is: a link may be named by its record.
     """
 
     kind: TargetKind

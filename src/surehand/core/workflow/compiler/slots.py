@@ -115,7 +115,7 @@ def _readings(
     required = any(each.required for each in facts)
     base = Parameter(name=name, type=ParameterType.LINE, title=title, required=required)
     if control is Control.CHECKBOX:
-        yield _input(evolve(base, type=ParameterType.CHOICE, choices=("true", "false")))
+        yield _input(evolve(base, type=ParameterType.CHOICE, choices=("true", "false"), required=True))
     elif control in _CHOICES:
         yield from _choice_readings(evolve(base, required=True), facts, texts)
     elif control is Control.DATE and all(map(is_date, given)):
