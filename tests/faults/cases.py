@@ -46,7 +46,7 @@ from surehand.core.outcome.evidence import (
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import RunResult
 from surehand.core.workflow import readback, replay
-from surehand.core.workflow.bundle import Rule
+from surehand.core.workflow.bundle import DateForm, Rule
 from surehand.core.workflow.commands import (
     Command,
     Finish,
@@ -200,7 +200,7 @@ def _believes_the_banner() -> tuple[AbstractContextManager[Any], ...]:
 
 
 def _contains() -> tuple[AbstractContextManager[Any], ...]:
-    def same(_rule: Rule, expected: str, seen: str) -> bool:
+    def same(_rule: Rule, expected: str, seen: str, _form: DateForm) -> bool:
         return seen in expected or expected in seen
 
     return (mock.patch.object(readback, "same", same),)

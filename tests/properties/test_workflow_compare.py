@@ -1,16 +1,27 @@
 """The comparison rules: what counts as the same value, and what never does."""
 
 import unicodedata
+from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surehand.core.workflow.bundle import Rule
-from surehand.core.workflow.compare import same
+from surehand.core.workflow.bundle import DateForm, Rule
+from surehand.core.workflow.compare import read_date, same, written_date
+from surehand.core.workflow.params import is_date
 
 TEXTS = st.text(max_size=20)
 DATES = st.dates().map(lambda day: day.isoformat())
+FORMS = st.sampled_from(DateForm)
+#: How each form writes a date, in the language of the standard library.
+SPELLINGS = {
+    DateForm.ISO: "%Y-%m-%d",
+    DateForm.DAY_MONTH_SLASH: "%d/%m/%Y",
+    DateForm.MONTH_DAY_SLASH: "%m/%d/%Y",
+    DateForm.DAY_MONTH_DOT: "%d.%m.%Y",
+    DateForm.DAY_MONTH_DASH: "%d-%m-%Y",
+}
 DECIMALS = st.decimals(-1_000_000, 1_000_000, places=4).map(lambda number: f"{number:f}")
 VALUES = {
     Rule.IDENTIFIER: TEXTS,
@@ -65,6 +76,60 @@ class TestText:
         plain = unicodedata.normalize("NFC", text.replace("\r", " "))
 
         assert same(Rule.TEXT, plain, plain[:length]) == (length >= len(plain))
+
+
+class TestDates:
+    """A date is written and read in the app's form, one spelling each; a day is never taken for a month."""
+
+    @given(st.dates(min_value=date(1000, 1, 1)), FORMS)
+    def test_it_is_written_as_the_form_says(self, day: date, form: DateForm) -> None:
+        assert written_date(form, day.isoformat()) == day.strftime(SPELLINGS[form])
+
+    @given(DATES, FORMS)
+    def test_what_was_written_is_read_again(self, day: str, form: DateForm) -> None:
+        assert read_date(form, written_date(form, day)) == day
+        assert same(Rule.DATE, day, written_date(form, day), form)
+
+    @given(DATES, DATES, FORMS, FORMS)
+    def test_another_spelling_or_another_day_is_never_the_same(
+        self, day: str, other: str, form: DateForm, read: DateForm
+    ) -> None:
+        text = written_date(form, other)
+
+        assert same(Rule.DATE, day, text, read) == (text == written_date(read, day))
+
+    @given(DATES)
+    def test_a_swapped_day_and_month_is_another_date_unless_they_are_equal(self, day: str) -> None:
+        swapped = written_date(DateForm.MONTH_DAY_SLASH, day)
+
+        assert same(Rule.DATE, day, swapped, DateForm.DAY_MONTH_SLASH) == (day[5:7] == day[8:10])
+
+    @given(TEXTS | st.text("0123456789-./", max_size=12), FORMS)
+    def test_any_other_text_is_no_date_and_is_left_alone(self, text: str, form: DateForm) -> None:
+        read = read_date(form, text)
+
+        assert read is None or written_date(form, read) == text
+        assert is_date(text) or written_date(form, text) == text
+
+    @pytest.mark.parametrize(
+        ("form", "text"),
+        [
+            (DateForm.DAY_MONTH_SLASH, "4/5/2026"),
+            (DateForm.DAY_MONTH_SLASH, "04/05/26"),
+            (DateForm.DAY_MONTH_SLASH, "2026/05/04"),
+            (DateForm.DAY_MONTH_SLASH, "04.05.2026"),
+            (DateForm.DAY_MONTH_SLASH, "04/05/2026 "),
+            (DateForm.DAY_MONTH_SLASH, "31/02/2026"),
+            (DateForm.MONTH_DAY_SLASH, "13/01/2026"),
+            (DateForm.DAY_MONTH_DOT, "04.05.2026."),
+            (DateForm.DAY_MONTH_DASH, "04-05-2026-01"),
+            (DateForm.ISO, "04/05/2026"),
+            (DateForm.ISO, "\u0662026-05-04"),
+            (DateForm.ISO, ""),
+        ],
+    )
+    def test_what_is_no_date_of_the_form(self, form: DateForm, text: str) -> None:
+        assert read_date(form, text) is None
 
 
 class TestDifferences:

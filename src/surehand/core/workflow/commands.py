@@ -3,8 +3,8 @@
 Laws of this module:
 
 - An engine performs one command and answers with one observation. It never skips, repeats, reorders or judges.
-- Text in a command is what is to be entered; text in an observation is what was seen.
-  Neither leaves the engine's process.
+- Text in a command is what is to be entered or to be found; text in an observation is what was seen.
+  Neither leaves the engine's process, and neither shows when a command or an observation is printed.
 - An exception of a library becomes a ``Fault`` by its type; its message is dropped.
 """
 
@@ -45,7 +45,7 @@ class CheckPage:
 class ReadTexts:
     """Read the shown text of each target. Answer: ``Texts`` (same order) or ``Fault``."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[Target, ...] = field(repr=False)
     rows: tuple[str | None, ...] = field(repr=False)
 
 
@@ -53,7 +53,7 @@ class ReadTexts:
 class Fill:
     """Replace the text of the field and leave it. Answer: ``Done`` or ``Fault``."""
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     text: str = field(repr=False)
     entry: Entry = Entry.REPLACE
@@ -64,7 +64,7 @@ class Fill:
 class Choose:
     """Choose the option with exactly this label. Answer: ``Done`` or ``Fault``."""
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     label: str = field(repr=False)
     control: ChoiceControl = ChoiceControl.SELECT
@@ -75,7 +75,7 @@ class Choose:
 class Check:
     """Set the box to checked or not. Answer: ``Done`` or ``Fault``."""
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     checked: bool = field(repr=False)
 
@@ -87,7 +87,7 @@ class ReadValue:
     For a choice: the label of the chosen option, empty when none is. For a box: ``true`` or ``false``.
     """
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     control: ChoiceControl | None = None
 
@@ -100,7 +100,7 @@ class Click:
     it none is one too.
     """
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     dialog: DialogAnswer | None = None
 
@@ -126,7 +126,7 @@ class Save:
     A fault of the click is no answer: the fence's verdict is.
     """
 
-    target: Target
+    target: Target = field(repr=False)
     row: str | None = field(repr=False)
     route: WriteRoute = field(repr=False)
     dialog: DialogAnswer | None = None
