@@ -152,6 +152,9 @@ class TestPruning:
             path = journal_path(folder / JOURNALS, run_id(number))
             path.write_text("x")
             os.utime(path, (BETWEEN + age, BETWEEN + age))
+        second_port = journal_path(folder / JOURNALS, f"{run_id(3)}-read-2")
+        second_port.write_text("x")
+        os.utime(second_port, (BETWEEN - 1, BETWEEN - 1))
         (folder / JOURNALS / "other").write_text("x")
 
     @pytest.mark.parametrize(("opens", "refusals"), [(opens_sqlite, 2), (OneMemory(), 2), (opens_claims, 0)])
@@ -163,8 +166,8 @@ class TestPruning:
         counted = prune(store, tmp_path, BETWEEN, dry_run=True)
 
         assert before == store.recent(10)
-        assert 6 == len(list((tmp_path / JOURNALS).iterdir()))
-        assert Pruned(refusals, 3) == counted == prune(store, tmp_path, BETWEEN, dry_run=False)
+        assert 7 == len(list((tmp_path / JOURNALS).iterdir()))
+        assert Pruned(refusals, 4) == counted == prune(store, tmp_path, BETWEEN, dry_run=False)
         assert Pruned(0, 0) == prune(store, tmp_path, BETWEEN, dry_run=False)
         assert [record for record in before if refusals == 0 or record.run_id not in {run_id(1), run_id(2)}] == list(
             store.recent(10)

@@ -78,6 +78,8 @@ async def rig(
     *,
     tls: ssl.SSLContext | None = None,
     harmless: tuple[WriteRoute, ...] = (),
+    blocked: tuple[WriteRoute, ...] = (),
+    sockets: tuple[str, ...] = (),
     server: OriginServer | None = None,
     origins: tuple[str, ...] = (),
 ) -> AsyncGenerator[Rig]:
@@ -85,7 +87,7 @@ async def rig(
     run_id = f"run_{secrets.token_hex(16)}"
     async with contextlib.AsyncExitStack() as held:
         served = await held.enter_async_context(origin_server(tls)) if server is None else server
-        run = await fence.open_run(run_id, FenceRules((served.origin, *origins), harmless))
+        run = await fence.open_run(run_id, FenceRules((served.origin, *origins), harmless, blocked, sockets))
         try:
             yield Rig(served, run, run_id, Boundary(served))
         finally:
@@ -127,6 +129,15 @@ async def tunnel(proxy_url: str, host: str) -> tuple[bytes, asyncio.StreamReader
     writer.write(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     head = await within(10, reader.readuntil(b"\r\n\r\n"))
     return head.partition(b"\r\n")[0], reader, writer
+
+
+async def connection_to(it: Rig) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection through a tunnel to the server of a run, with TLS where the server has it."""
+    scheme, _, host = it.server.origin.partition("://")
+    _, reader, writer = await tunnel(it.run.proxy_url, host)
+    if scheme == "https":
+        await writer.start_tls(trusting(), server_hostname="127.0.0.1")
+    return reader, writer
 
 
 def trusting() -> ssl.SSLContext:

@@ -41,6 +41,9 @@ class Arrival:
         return hashlib.sha256(self.body).hexdigest()
 
 
+#: The text frame that a WebSocket gets when it opens.
+GREETING = b"\x81\x05hello"
+
 PAGE = b"<!doctype html><meta charset=utf-8><title>origin</title><h1>origin</h1>"
 
 
@@ -145,11 +148,22 @@ class OriginServer:
     page: bytes = PAGE
     default: str = "ok"
     _changed: asyncio.Event = field(factory=asyncio.Event)
+    _sockets: list[Writer] = field(factory=list[Writer])
 
     @property
     def writes(self) -> list[Arrival]:
         """The arrivals that are no reads."""
         return [arrival for arrival in self.arrivals if arrival.method not in {"GET", "HEAD", "OPTIONS"}]
+
+    @property
+    def open_sockets(self) -> int:
+        """How many WebSockets are open."""
+        return len(self._sockets)
+
+    def hang_up_all(self) -> None:
+        """End every WebSocket."""
+        for writer in self._sockets:
+            writer.close()
 
     async def until(self, holds: Callable[[], bool], seconds: float = 10.0) -> None:
         """Wait until something holds about what arrived.
@@ -238,9 +252,15 @@ class OriginServer:
         key = arrival.headers.get("sec-websocket-key", "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         accept = b64encode(hashlib.sha1(key.encode(), usedforsecurity=False).digest()).decode()
         head = f"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
-        writer.write(head.encode())
-        while frame := await reader.read(65_536):
-            self.frames.append(frame)
+        writer.write(head.encode() + GREETING)
+        self._sockets.append(writer)
+        self._changed.set()
+        try:
+            while frame := await reader.read(65_536):
+                self.frames.append(frame)
+                self._changed.set()
+        finally:
+            self._sockets.remove(writer)
             self._changed.set()
         return False
 

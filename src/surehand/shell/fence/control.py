@@ -137,9 +137,6 @@ Notice = Ready | Opened | Settled | Counted | Accepted | Refused | BoundaryAsked
 LINE_LIMIT = 1024 * 1024
 
 _converter = make_converter(forbid_extra_keys=True, detailed_validation=False)
-configure_tagged_union(Operation, _converter, tag_name="is")
-configure_tagged_union(Order, _converter, tag_name="is")
-configure_tagged_union(Notice, _converter, tag_name="is")
 
 
 def _read_operation(value: object, _kind: object) -> object:
@@ -150,8 +147,12 @@ def _write_operation(operation: Operation | None) -> object:
     return None if operation is None else _converter.unstructure(operation, Operation)
 
 
+# A union is built of what is known by then: the operation comes before the orders that hold one.
+configure_tagged_union(Operation, _converter, tag_name="is")
 _converter.register_structure_hook(Operation | None, _read_operation)
 _converter.register_unstructure_hook(Operation | None, _write_operation)
+configure_tagged_union(Order, _converter, tag_name="is")
+configure_tagged_union(Notice, _converter, tag_name="is")
 
 
 class ControlError(Exception):
