@@ -15,7 +15,7 @@ from support.fence_rig import Rig, rig
 from support.origin_server import make_authority, origin_server
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.fence import FenceVerdict
-from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, WriteRoute
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 
 WAIT_MS = 10_000
@@ -271,6 +271,135 @@ class TestOneSaveArrives:
 
                 assert Delivery.SENT_ONCE is verdict.delivery
                 assert hashlib.sha256(content).digest() == hashlib.sha256(sent).digest()
+
+        bench.run(scenario())
+
+
+#: A page that opens a WebSocket: what it hears, and how often it is closed, stand in ``window.told``.
+LISTEN = """() => new Promise(done => {
+  window.told = []
+  const socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket/7')
+  socket.onmessage = event => { socket.send('x'); window.told.push(event.data); done() }
+  socket.onclose = () => { window.told.push('closed'); done() }
+})"""
+
+
+class TestAConfirmedWebsocket:
+    """A page opens a WebSocket whose path was confirmed, speaks and listens, and loses it when the run ends."""
+
+    @pytest.mark.parametrize("secure", [False, True])
+    def test_it_is_the_pages_own_until_the_end(self, bench: BrowserBench, *, secure: bool) -> None:
+        async def scenario() -> None:
+            tls = bench.authority.context if secure else None
+            async with (
+                rig(bench.fence, tls=tls, sockets=("/socket/*",)) as it,
+                bench.page(it.server, it.run.proxy_url) as page,
+            ):
+                await page.evaluate(LISTEN)
+                await it.server.until(lambda: bool(it.server.frames))
+                assert (1, ["hello"]) == (it.server.open_sockets, await page.evaluate("told"))
+                assert (1, 0) == ((await it.run.counts()).sockets, (await it.run.counts()).stopped_writes)
+                await it.run.close()
+                await it.server.until(lambda: it.server.open_sockets == 0)
+                await page.wait_for_function("told.includes('closed')")
+
+        bench.run(scenario())
+
+    def test_another_path_is_a_stopped_write(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with (
+                rig(bench.fence, sockets=("/other/*",)) as it,
+                bench.page(it.server, it.run.proxy_url) as page,
+            ):
+                await page.evaluate(LISTEN)
+                await until_stopped(it)
+
+                assert (["closed"], 0) == (await page.evaluate("told"), it.server.open_sockets)
+
+        bench.run(scenario())
+
+
+#: Bodies as the browser makes them, to one address.
+ASK = """([type, body]) => fetch('/ok', {method: 'POST', headers: {'Content-Type': type}, body}).then(r => r.status)"""
+UPLOAD = """document => {
+  const form = new FormData()
+  form.append('operations', JSON.stringify({query: document, variables: {file: null}}))
+  form.append('map', '{"1": ["variables.file"]}')
+  form.append('1', new File(['x'], 'a "b".txt', {type: 'text/plain'}))
+  return fetch('/ok', {method: 'POST', body: form}).then(r => r.status)
+}"""
+
+
+class TestOneAddressInTheBrowser:
+    """Forms, uploads and JSON as a browser makes them are read as they are meant: the read and the save pass alone."""
+
+    def test_graphql_as_json_and_as_an_upload(self, bench: BrowserBench) -> None:
+        kinds = ("application/json", "multipart/form-data")
+        reads = tuple(WriteRoute("POST", "/ok", kind, operation=GraphqlRead()) for kind in kinds)
+        save = WriteRoute("POST", "/ok", "multipart/form-data", operation=GraphqlOperation("Create"))
+
+        async def scenario() -> None:
+            async with rig(bench.fence, harmless=reads) as it, bench.page(it.server, it.run.proxy_url) as page:
+                await it.arm(save)
+                said = [
+                    await page.evaluate(ASK, ["application/json", '{"query": "{x}"}']),
+                    await page.evaluate(ASK, ["application/json", '{"query": "mutation Create {x}"}']),
+                    await page.evaluate(UPLOAD, "query Q {x}"),
+                    await page.evaluate(UPLOAD, "mutation Other {x}"),
+                    await page.evaluate(UPLOAD, "mutation Create {x}"),
+                ]
+
+                assert [200, 403, 200, 403, 200] == said
+                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=2) == await it.run.settle(WAIT_MS)
+
+        bench.run(scenario())
+
+    @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
+    def test_the_button_of_a_form_decides(self, bench: BrowserBench, kind: str) -> None:
+        page_of_form = f"""<form method=post action=/ok enctype={kind} target=answer>
+          <input name='t€xt' value='&=; "é"'><input type=file name=f>
+          <button name=do[draft]>Draft</button><button name=do[save] value='1 ü'>Save</button></form>
+          <iframe name=answer></iframe>"""
+
+        async def scenario() -> None:
+            async with rig(bench.fence) as it, bench.page(it.server, it.run.proxy_url) as page:
+                await it.arm(WriteRoute("POST", "/ok", kind, operation=FormField("do[save]", "1 ü")))
+                await page.set_content(page_of_form)
+                await page.click("text=Draft")
+                await until_stopped(it)
+                await page.click("text=Save")
+
+                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=1) == await it.run.settle(WAIT_MS)
+                assert 1 == len(it.server.writes)
+
+        bench.run(scenario())
+
+    def test_a_draft_is_held_back_and_the_page_goes_on(self, bench: BrowserBench) -> None:
+        draft = WriteRoute("POST", "/drafts", "text/plain")
+
+        async def scenario() -> None:
+            async with rig(bench.fence, blocked=(draft,)) as it, bench.page(it.server, it.run.proxy_url) as page:
+                beacon = "navigator.sendBeacon('/drafts', 'x')"
+                sent = "fetch('/drafts', {method: 'POST', body: 'x'}).then(r => r.status)"
+
+                assert (True, 403) == (await page.evaluate(beacon), await page.evaluate(sent))
+                async with asyncio.timeout(10):
+                    while (await it.run.counts()).blocked_writes < 2:  # noqa: ASYNC110  the fence is another process
+                        await asyncio.sleep(0.02)
+                assert (0, []) == ((await it.run.counts()).stopped_writes, it.server.writes)
+
+        bench.run(scenario())
+
+    def test_a_save_at_another_server_is_asked_for_first(self, bench: BrowserBench) -> None:
+        async def scenario() -> None:
+            async with origin_server() as api, rig(bench.fence, origins=(api.origin,)) as it:
+                async with bench.page(it.server, it.run.proxy_url) as page:
+                    await it.arm(WriteRoute("PUT", "/cors", "application/json", origin=api.origin))
+                    save = "to => fetch(to, {method: 'PUT', body: '{}', headers: {'Content-Type': 'application/json'}})"
+                    answer = await page.evaluate(f"to => ({save})(to).then(r => r.text())", f"{api.origin}/cors")
+
+                assert ("shared", ["OPTIONS", "PUT"]) == (answer, [each.method for each in api.arrivals])
+                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=0) == await it.run.settle(WAIT_MS)
 
         bench.run(scenario())
 

@@ -208,8 +208,8 @@ class TestPruning:
         missing = surehand(tmp_path, "runs", "prune", "--older-than", "1", "--runs-dir", "nowhere", "--dry-run")
 
         assert [
-            {"refusals": 3, "journals": 4, "dry_run": True},
-            {"refusals": 3, "journals": 4, "dry_run": False},
+            {"refusals": 3, "journals": 5, "dry_run": True},
+            {"refusals": 3, "journals": 5, "dry_run": False},
         ] == [json.loads(told.out) for told in (counted, dropped)]
         assert 1 == missing.code
         with closing(open_store(folder)) as store:
