@@ -251,9 +251,11 @@ class TestDatabases:
         assert self.look(str(database), DatabaseRecords("clinic", "twice", "id", ("note",))) == RecordsUnavailable()
 
     def test_a_view_without_end_ends_in_time(self, database: Path) -> None:
-        endless = "WITH RECURSIVE n(id, note) AS (SELECT 1, 'x' UNION ALL SELECT id + 1, 'x' FROM n)"
         with closing(sqlite3.connect(database)) as other:
-            other.execute("CREATE VIEW endless AS " + endless + " SELECT count(*) AS id, note FROM n")
+            other.execute(
+                "CREATE VIEW endless AS WITH RECURSIVE n(id, note) AS "
+                "(SELECT 1, 'x' UNION ALL SELECT id + 1, 'x' FROM n) SELECT count(*) AS id, note FROM n"
+            )
             other.commit()
 
         source = DatabaseRecords("clinic", "endless", "id", ("note",))

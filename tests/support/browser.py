@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -228,10 +229,20 @@ class Visit:
     lab: "Lab"
     page: RunPage
     crossings: list[bool]
+    shown: Page
 
     def do(self, command: PageCommand) -> PageObservation:
         """Perform one command."""
         return self.lab.run(self.page.perform(command))
+
+    def begin(self, command: PageCommand) -> "Future[PageObservation]":
+        """Begin to perform one command."""
+        return asyncio.run_coroutine_threadsafe(self.page.perform(command), self.lab.loop)
+
+    def ask(self, script: str) -> object:
+        """What the page answers to a script."""
+        answer: object = self.lab.run(self.shown.evaluate(script))
+        return answer
 
 
 @define
@@ -263,7 +274,7 @@ class Lab:
             return RunPage(page, site.origin, fence, on_boundary, limits)
 
         try:
-            yield Visit(self, self.run(run_page()), crossings)
+            yield Visit(self, self.run(run_page()), crossings, page)
         finally:
             self.run(context.close())
             self.run(fence.close())
