@@ -360,6 +360,7 @@ class TestPagesOfOneSave:
             (evolve(IN_PAGE, query=(QueryPart("tab", "{due}"),)), True),
             (evolve(IN_PAGE, query=(QueryPart("tab", "2"),)), False),
             (evolve(IN_PAGE, query=(QueryPart("other", "2"),)), True),
+            (evolve(IN_PAGE, query=(QueryPart("tab", "/1"),)), False),
             (evolve(IN_PAGE, fragment=None), True),
             (evolve(IN_PAGE, fragment="/entry/0471"), True),
             (evolve(IN_PAGE, fragment="/*/0471"), True),
@@ -385,3 +386,18 @@ class TestPagesOfOneSave:
         assert isinstance(evolve(BUNDLE, save=save, **steps(elsewhere)), Bundle)
         with pytest.raises(ValueError, match="clicks what saves"):
             evolve(BUNDLE, save=save, **steps(click(button("Save"), evolve(IN_PAGE, fragment=None))))
+
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ("/posts/*", "/posts/7", True),
+            ("/posts/{patient}", "/posts/7", True),
+            ("/posts/*", "/pages/7", False),
+            ("/posts/*", "*", True),
+        ],
+    )
+    def test_a_path_in_a_query_is_read_as_a_path(self, one: str, other: str, same: bool) -> None:
+        there, here = (evolve(IN_PAGE, query=(QueryPart("route", value),)) for value in (one, other))
+        bundle = evolve(on(there), save=evolve(BUNDLE.save, page=here))
+
+        assert ([step.id for step in entered_on_save_page(bundle)] == ["extra"]) == same

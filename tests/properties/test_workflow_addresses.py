@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from surehand.core.workflow.addresses import (
     gate_at,
+    named_at,
     names_in,
     path_at,
     path_fits,
@@ -76,7 +77,23 @@ class TestOnePiece:
         assert path_fits(template, inputs) is fits
 
     @pytest.mark.parametrize(
-        ("template", "value", "fits"), [("*", "x", True), ("{x}", "*", False), ("{x}", "a*", True), ("{x}*", "", False)]
+        ("template", "value", "fits"),
+        [
+            ("*", "x", True),
+            ("{x}", "*", False),
+            ("{x}", "a*", True),
+            ("{x}*", "", False),
+            ("{x}", "a/b", False),
+            ("{x}", "..", True),
+            ("/posts/{x}", "7", True),
+            ("/posts/{x}/*", "7", True),
+            ("/posts/{x}/*", "*", False),
+            ("/posts/{x}", "*", False),
+            ("/posts/{x}", "7/8", False),
+            ("/posts/{x}", "..", False),
+            ("/posts/{x}", ".", False),
+            ("/posts/.{x}", ".", False),
+        ],
     )
     def test_a_value_of_a_query_never_means_any_value(self, template: str, value: str, fits: bool) -> None:
         assert query_fits(QueryPart("q", template), {"x": value}) is fits
@@ -100,6 +117,17 @@ PLACED_GATE = PageGate(
 )
 FIELD = (PageField("note", ROW),)
 PLACED_FIELD = (PageField("note", PLACED_ROW),)
+
+
+class TestNames:
+    """The name of an element holds the value of an input as it is, and no address."""
+
+    @given(VALUES | LOADED)
+    def test_the_name_is_the_value(self, value: str) -> None:
+        link = Target(TargetKind.ROLE, "Open {x}", "link", row=FromInput("x"))
+
+        assert named_at(link, {"x": value}) == Target(TargetKind.ROLE, f"Open {value}", "link", row=FromInput("x"))
+        assert target_at(link, {"x": value}) == Target(TargetKind.ROLE, f"Open {value}", "link", row=Constant(value))
 
 
 class TestPlaces:

@@ -46,8 +46,13 @@ def path_fits(template: str, inputs: Inputs) -> bool:
 
 
 def query_fits(part: QueryPart, inputs: Inputs) -> bool:
-    """Whether the value of a member of a query, once put in, still means one value."""
-    return part.value == "*" or text_at(part.value, inputs) != "*"
+    """Whether the value of a member of a query, once put in, still means what it meant.
+
+    Nothing more is left open, and a value that is a path stays that path.
+    """
+    wanted, given = part.value.split("/"), text_at(part.value, inputs).split("/")
+    moves = len(given) > 1 and not {".", ".."}.isdisjoint(given)
+    return len(given) == len(wanted) and given.count("*") == wanted.count("*") and not moves
 
 
 def text_at(template: str, inputs: Inputs) -> str:

@@ -489,9 +489,13 @@ def _meet(one: PageGate, other: PageGate) -> bool:
     """Whether some page can pass both gates, as far as its address says. What an input decides may be anything."""
     paths = _can_equal(_segments(one.path), _segments(other.path))
     wanted = {part.name: part.value for part in other.query}
-    queries = all(_can_equal([part.value], [wanted.get(part.name, "*")]) for part in one.query)
+    queries = all(_values_meet(part.value, wanted.get(part.name, "*")) for part in one.query)
     known = one.fragment is not None and other.fragment is not None
     return paths and queries and (not known or _can_equal(_segments(one.fragment), _segments(other.fragment)))
+
+
+def _values_meet(one: str, other: str) -> bool:
+    return "*" in (one, other) or _can_equal(one.split("/"), other.split("/"))
 
 
 def _can_equal(one: list[str], other: list[str]) -> bool:
