@@ -222,6 +222,11 @@ _CHANGES: dict[Change, Callable[[str], str]] = {
 }
 
 
+def changed(change: Change, text: str) -> str:
+    """The text as an app makes it that changes texts so."""
+    return _CHANGES[change](text)
+
+
 @unique
 class Server(Enum):
     """What the server does with the one write; it shows "saved" in every case."""
