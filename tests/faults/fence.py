@@ -20,6 +20,7 @@ from faults.fence_broken import start
 from faults.fence_cells import READS, WAYS
 from faults.fence_closed import arriving, closed, reads
 from faults.fence_datagrams import DATAGRAMS, behind, datagrams
+from faults.fence_routes import BODIES, PAGES, SCRIPTS, arrive_without_a_fence, bodies, pages
 from faults.fence_saves import ANSWER_CASES, CASES, REPEATED, perform, repeats
 from faults.fence_wire import CELLS, counts_without_a_fence, judge
 from faults.result import Control, LayerResult
@@ -64,6 +65,7 @@ class _Layer:
             await self._closed(bench, to)
             await self._saves(bench, to)
             await self._wire(bench)
+            await self._routes(bench)
             await self._datagrams(bench, to)
             await self._broken(bench, to)
 
@@ -101,6 +103,16 @@ class _Layer:
         self.controls.append(
             Control("raw bytes without a fence", arrived > 0, f"{arrived} of {len(clear)} reach the server")
         )
+
+    async def _routes(self, bench: BrowserBench) -> None:
+        cells, names = self._draw.some(BODIES, 8), self._draw.some(list(PAGES), 2)
+        self.violations += [*await bodies(bench, cells), *await pages(bench, names)]
+        self.cells += 2 * len(cells) + len(names)
+        self._report(f"fence: {len(cells)} bodies, {len(names)} drafts and sockets")
+        scripts = self._draw.some(SCRIPTS, 2)
+        arrived = await arrive_without_a_fence(bench, scripts)
+        evidence = f"{arrived} of {len(scripts)} reach the server"
+        self.controls.append(Control("drafts and sockets without a fence", arrived > 0, evidence))
 
     async def _datagrams(self, bench: BrowserBench, to: Servers) -> None:
         bare = await bench.start_browser([f"--ignore-certificate-errors-spki-list={bench.authority.spki}"])
@@ -140,12 +152,27 @@ async def _one_form(bench: BrowserBench, _to: Servers) -> Sequence[str]:
     return await judge(bench, CELLS[:1])
 
 
+async def _second_operations(bench: BrowserBench, _to: Servers) -> Sequence[str]:
+    return await bodies(bench, [cell for cell in BODIES if "second operation" in cell.name])
+
+
+async def _a_draft(bench: BrowserBench, _to: Servers) -> Sequence[str]:
+    return await pages(bench, ["a draft by fetch"])
+
+
+async def _a_socket(bench: BrowserBench, _to: Servers) -> Sequence[str]:
+    return await pages(bench, ["a socket at the end"])
+
+
 #: Broken fences, and the cells that must see it.
 _BROKEN: Final[dict[str, Callable[[BrowserBench, Servers], Awaitable[Sequence[str]]]]] = {
     "lets two through": _wire_of_two,
     "knows forms only": _a_put,
     "sends again": _a_reset,
     "asks no boundary": _one_form,
+    "reads the first operation": _second_operations,
+    "holds nothing back": _a_draft,
+    "leaves sockets open": _a_socket,
 }
 
 

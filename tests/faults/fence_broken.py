@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from surehand.core.workflow import fence as core
+from surehand.core.workflow import operation
 from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence import client, process, proxy, run, save
 from surehand.shell.fence.journal import JournalWriter
@@ -102,6 +103,29 @@ def _journals_at_the_end() -> None:
     JournalWriter._write = write  # type: ignore[method-assign]
 
 
+def _reads_the_first_operation() -> None:
+    """Of a document only the first operation is looked at."""
+    real = operation._definitions
+    operation._definitions = lambda document: real(document)[:1]
+
+
+def _holds_nothing_back() -> None:
+    """What is to be held back passes like what is harmless."""
+    for state in core.GateState:
+        core.TRANSITIONS[state, core.RequestKind.BLOCKED_WRITE] = (state, core.GateCommand.PASS_HARMLESS)
+
+
+def _leaves_sockets_open() -> None:
+    """The end of a run shuts its port, and leaves what is open there."""
+    real = proxy.RunProxy.close
+
+    def close(self: "proxy.RunProxy") -> None:
+        self._saving |= self._tasks
+        real(self)
+
+    proxy.RunProxy.close = close  # type: ignore[method-assign]
+
+
 #: What can be broken.
 BROKEN: dict[str, Callable[[], None]] = {
     "lets two through": _lets_two_through,
@@ -110,6 +134,9 @@ BROKEN: dict[str, Callable[[], None]] = {
     "asks no boundary": _asks_no_boundary,
     "opens when its worker is gone": _opens_when_its_worker_is_gone,
     "journals at the end": _journals_at_the_end,
+    "reads the first operation": _reads_the_first_operation,
+    "holds nothing back": _holds_nothing_back,
+    "leaves sockets open": _leaves_sockets_open,
 }
 
 
