@@ -83,6 +83,18 @@ EXPLAINED: Final[dict[FailedCheck, str]] = {
     ),
 }
 
+#: What a policy can ask of a bundle, by the check that fails without it.
+ASKED_OF_BUNDLES: Final[dict[FailedCheck, str]] = {
+    FailedCheck.NOT_ENCRYPTED: "its files are encrypted at rest",
+    FailedCheck.NOT_SEALED: "it is sealed by this machine",
+    FailedCheck.IDENTITY_TOO_WEAK: "enough fields show which record is open",
+    FailedCheck.READ_BACK_INCOMPLETE: "the unique ones of them are read back",
+    FailedCheck.READ_BACK_TOO_WEAK: "only a check that is strong enough counts as done",
+    FailedCheck.DUPLICATE_GUARD_MISSING: "it recognises a record that is there already",
+    FailedCheck.SOCKETS_OPEN: "it opens no WebSockets",
+    FailedCheck.TRANSPORT_NOT_PROTECTED: "its app is reached over TLS, or is on this machine",
+}
+
 _MEANING: Final = {
     "sandbox_only": "only the training app",
     "certification": "certified under the policy in force",

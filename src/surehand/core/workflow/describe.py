@@ -259,7 +259,8 @@ def _leaves(place: str, value: object) -> Iterator[tuple[str, str]]:
             yield from _leaves(f"{place}.{name}" if place else name, member)
     elif isinstance(value, list):
         items = _named_items(cast("list[object]", value))
-        yield f"{place}[]", ", ".join(items)
+        if items:
+            yield f"{place}[]", ", ".join(items)
         for name, item in items.items():
             yield from _leaves(f"{place}[{name}]", item)
     else:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from enum import Enum, unique
 from typing import Annotated, Final, Literal, TypeVar, cast
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.schema import Items, Number, Text
@@ -148,9 +148,9 @@ class Materials:
 class Protection:
     """How a folder is protected: encrypted under a passphrase with a fresh salt, and signed by a machine's secret."""
 
-    passphrase: bytes | None
+    passphrase: bytes | None = field(repr=False)
     salt: bytes
-    signer: bytes | None
+    signer: bytes | None = field(repr=False)
 
 
 def workflow_text(bundle: Bundle) -> bytes:

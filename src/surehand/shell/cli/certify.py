@@ -26,7 +26,7 @@ from surehand.shell.config import settings
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError
 from surehand.shell.output import print_json
-from surehand.shell.policies import EXPLAINED, load_policy
+from surehand.shell.policies import ASKED_OF_BUNDLES, EXPLAINED, load_policy
 
 EPILOG = f"""\b
 Examples:
@@ -91,11 +91,11 @@ def _row(judgment: Judgment, places: tuple[str, ...]) -> dict[str, object]:
 
 
 def _print(judgment: Judgment, places: tuple[str, ...]) -> None:
-    click.echo(f"{_word(judgment):9}  {judgment.check.value}")
+    click.echo(f"{_word(judgment):9}  {ASKED_OF_BUNDLES[judgment.check]}")
     for place in places:
         click.echo(f"           {quoted(place)}")
     if judgment.fails:
-        click.echo(f"           {EXPLAINED[judgment.check]}")
+        click.echo(f"           {judgment.check.value}: {EXPLAINED[judgment.check]}")
 
 
 def _word(judgment: Judgment) -> str:
