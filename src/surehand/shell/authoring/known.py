@@ -50,9 +50,9 @@ class KnownTexts:
         return [form for key, text in self._texts.items() for form in _forms(key, text)]
 
     def find(self, text: str) -> list[Form]:
-        """The known texts that a text is, each under the strictest rule."""
+        """The known texts that a text is, each under the strictest rule, the last one first."""
         shown = text.strip(_LAYOUT_SPACE)
-        found = (_match(key, known, shown) for key, known in self._texts.items() if shown and known)
+        found = (_match(key, known, shown) for key, known in reversed(self._texts.items()) if shown and known)
         return [form for form in found if form is not None]
 
 

@@ -263,7 +263,7 @@ const LONGEST_NAME = 200;
 const ATTRIBUTES = ['name', 'id', 'formcontrolname', 'placeholder', 'aria-label', 'title', 'aria-labelledby',
   'aria-controls', 'aria-owns', 'href', 'for', 'value', 'type', 'class'];
 const GENERATED = [/\d{4,}/, /[0-9a-f]{8}-[0-9a-f]{4}/i, /(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}/i, /^:.*:$/, /[«»]/,
-  /autogen/i, /^(ember|ext-gen|ui-id|gwt-uid|yui|yui_|jq|dojo|mui|radix|headlessui|react|rc|rc_select|el-id|cdk|mat|ng|v|input|field|tox|mce|aui|select2)[-_:]?.*[-_:]?\d+$/i,
+  /autogen/i, /^(ember|ext-gen|ui-id|gwt-uid|yui|yui_|jq|dojo|mui|radix|headlessui|react|rc|rc_select|el-id|cdk|mat|ng|v|input|field|tox|mce|aui)[-_:]?.*[-_:]?\d+$/i,
   /(^|[-_])\d+([-_]\d+)+$/];
 const STATES = /(^|[\s_-])(active|focus|focused|hover|open|opened|show|shown|selected|current|checked|disabled|dirty|pristine|touched|untouched|valid|invalid|error|loading|expanded|collapsed|is|has|ng)([\s_-]|$)/i;
 const looksGenerated = text => GENERATED.some(shape => shape.test(text));
@@ -275,6 +275,7 @@ const attributesOf = el => {
 };
 const isWay = (el, name, text) => {
   if (!text || text.length > LONGEST_NAME || looksGenerated(text) || /[\n\r\t]/.test(text)) return false;
+  if (name === 'href') return rowOf(el) === null;
   if (name === 'class') return !STATES.test(text);
   if (name === 'value') return el.matches('button, input[type=submit], input[type=button], input[type=radio], input[type=checkbox]');
   if (name === 'type') return el.matches('button, input') && text === 'submit';
@@ -302,7 +303,7 @@ const waysTo = (el, look) => {
   }
   const role = roleOf(el);
   const name = /^[a-z]{1,30}$/.test(role) ? look.name(el) : '';
-  if (name && name.length <= LONGEST_NAME) {
+  if (/[\p{L}\p{N}]/u.test(name) && name.length <= LONGEST_NAME) {
     const same = look.roles.get(role).filter(it => look.name(it) === name && !isOutOfTree(it));
     ways.push([{ kind: 'role', name, role }, same]);
   }
@@ -326,7 +327,8 @@ const FIELDS = 'input, textarea, select, [contenteditable], [role=textbox], [rol
 
 const rowOf = el => {
   const row = el.parentElement?.closest('tr, [role=row], li, [role=listitem]') ?? null;
-  return row && row.querySelector('tr, [role=row]') ? null : row;
+  if (row === null || row.querySelector('tr, [role=row]')) return null;
+  return isItem(row) && row.textContent.trim() === el.textContent.trim() ? null : row;
 };
 const isItem = row => row.matches('li, [role=listitem]');
 const cellsOf = (row, look) => {

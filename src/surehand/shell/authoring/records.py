@@ -12,7 +12,7 @@ from typing import Final, TypeGuard, cast
 from attrs import frozen
 
 from surehand.core.workflow.bundle import DateForm, Rule
-from surehand.shell.authoring.known import Form, KnownTexts
+from surehand.shell.authoring.known import KnownTexts
 from surehand.shell.authoring.network import Answer
 
 Json = dict[str, object]
@@ -131,8 +131,8 @@ def _members(record: Json, records: list[Json], old: Json | None, known: KnownTe
 
 
 def _member(name: str, text: str, unique: bool, was: dict[str, str] | None, known: KnownTexts) -> Member:
-    hits: list[Form] = known.find(text)
-    best = hits[-1] if hits else None
+    # What was entered last says more than a cell of a row that was clicked.
+    best = max(known.find(text), key=lambda form: "/" not in form.key, default=None)
     return Member(
         name=name,
         unique=unique,

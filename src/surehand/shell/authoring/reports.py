@@ -21,13 +21,17 @@ WallTime = Annotated[int, Number(minimum=0)]
 
 @frozen(kw_only=True)
 class Told:
-    """Something was done. One that is ``soft`` counts only when it is kept; what it replaces counts no more."""
+    """Something was done. One that is ``soft`` counts only when it is kept; what it replaces counts no more.
+
+    ``keys`` are the positions of the cells by which the clicked row is known.
+    """
 
     id: Identity
     at: WallTime
     action: Action
     soft: bool = False
     replaces: Annotated[tuple[Identity, ...], Items(max_items=100)] = field(default=())
+    keys: Annotated[tuple[Annotated[int, Number(minimum=0, maximum=39)], ...], Items(max_items=40)] = field(default=())
 
 
 @frozen

@@ -16,6 +16,7 @@ from surehand.core.workflow.recording import (
     Actor,
     Arrived,
     Candidates,
+    Checked,
     Chose,
     Clicked,
     Control,
@@ -29,6 +30,7 @@ from surehand.core.workflow.recording import (
     Opened,
     PageSeen,
     Recording,
+    SecretEntered,
     Showing,
 )
 from surehand.shell.authoring.known import Form, KnownTexts
@@ -84,7 +86,8 @@ class Timeline:
             case Entered(value=value) | Chose(value=value):
                 return self.known.add(told.id, value)
             case Clicked(row=row):
-                return [form for at, text in enumerate(row) for form in self.known.add(f"{told.id}/{at}", text)]
+                cells = [at for at in told.keys if at < len(row)]
+                return [form for at in cells for form in self.known.add(f"{told.id}/{at}", row[at])]
             case _:
                 return []
 
@@ -241,8 +244,13 @@ def _answers(
 
 
 def _saved_before(answer: Answer, timeline: Timeline, writes: Iterable[float]) -> float | None:
-    """When the save before an answer was at the earliest: the first write after the last entry before it."""
-    entries = [note.at for note in timeline.notes if isinstance(note.action, Entered | Chose) and note.at < answer.at]
+    """When the save before an answer was at the earliest: the first write after the last entry before it.
+
+    What was entered to sign in is not saved.
+    """
+    signed_in = max((note.at for note in timeline.notes if isinstance(note.action, SecretEntered)), default=0)
+    entered = (note.at for note in timeline.notes if isinstance(note.action, Entered | Chose | Checked))
+    entries = [at for at in entered if signed_in < at < answer.at]
     since = max((at for at in entries if any(at <= write < answer.at for write in writes)), default=None)
     return None if since is None else min(write for write in writes if write >= since)
 

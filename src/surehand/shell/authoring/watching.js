@@ -12,25 +12,21 @@ const newId = () => `${ORIGINAL}.${(numbered += 1)}`;
 // A page that is no web page (the empty one of a new tab) is not watched.
 const isWeb = () => outermost().location.protocol.startsWith('http');
 const tell = what => isWeb() && surehandTell(JSON.stringify(what));
-const happened = (action, { id = newId(), at = Date.now(), soft = false, replaces = [] } = {}) => {
-  tell({ kind: 'told', id, at, soft, replaces, action });
+const happened = (action, { id = newId(), at = Date.now(), soft = false, replaces = [], keys = [] } = {}) => {
+  tell({ kind: 'told', id, at, soft, replaces, keys, action });
   return id;
 };
 
 // What appears on the page
 
-let appeared = new Set();
+// What was shown when something was last pressed: whatever else is shown has appeared since.
+let before = null;
 let changes = 0;
 let currentLook = null;
 const note = records => {
   if (records.length === 0) return;
   changes += records.length;
   currentLook = null;
-  for (const record of records) {
-    for (const node of record.type === 'childList' ? record.addedNodes : [record.target]) {
-      if (node.nodeType === 1 && appeared.size < 5000) appeared.add(node);
-    }
-  }
   restLater();
 };
 const observer = new MutationObserver(note);
@@ -44,8 +40,9 @@ const lookNow = () => {
   return currentLook;
 };
 const inAppeared = el => {
-  for (let at = el; at && at !== document.body; at = parentOf(at)) if (appeared.has(at)) return at;
-  return null;
+  let found = null;
+  for (let at = el; before !== null && at && at !== document.body && !before.has(at); at = parentOf(at)) found = at;
+  return found;
 };
 
 // What is still to be told: the moment passes at the next act, or after a short time
@@ -62,9 +59,7 @@ const later = run => {
 };
 const settle = () => {
   note(observer.takeRecords());
-  const due = open;
-  open = [];
-  for (const one of due) one.run();
+  while (open.length) open.shift().run();
 };
 
 // Facts about fields
@@ -81,11 +76,26 @@ const hostOf = el => {
 };
 const held = el => elements.values([el])[0];
 const short = text => squash(text).slice(0, 500);
-const captionOf = el => short(el.type === 'radio' ? groupCaption(el) : nameOf(el) || labelsOf(el)[0] || captionNear(el));
+const captionOf = el => short(el.type === 'radio' ? groupCaption(el) : nameOf(el) || labelsOf(el)[0] || captionBeside(el));
 const groupCaption = el => {
-  const around = el.closest('[role=radiogroup], fieldset');
-  return (around && nameOf(around)) || el.name;
+  const around = ownGroup(el);
+  return (around && nameOf(around)) || captionBeside(groupOf(el)[0]) || el.name;
 };
+// What a person takes for the caption of a field that has no name: the text before it, its column, or a label near it.
+const captionBeside = el => {
+  const before = el.previousSibling?.nodeType === 3 ? squash(el.previousSibling.data) : '';
+  if (/\p{L}/u.test(before)) return before;
+  const cell = el.closest('td');
+  const column = cell === null ? null : headersOf(cell.parentElement)[cell.cellIndex];
+  if (column) return column;
+  for (let place = parentOf(el), climbs = 0; place && climbs < 6; place = parentOf(place), climbs += 1) {
+    const labels = Array.from(place.querySelectorAll('label, legend, dt, th, [class*=label], [class*=Label], [class*=field-name]'));
+    const ahead = labels.filter(it => precedes(it, el) && !it.querySelector('input, select, textarea') && squash(it.textContent) && isShown(it));
+    if (ahead.length) return squash(ahead[ahead.length - 1].textContent);
+  }
+  return captionNear(el);
+};
+const precedes = (one, other) => (one.compareDocumentPosition(other) & 4) !== 0 && !one.contains(other);
 const controlOf = el => {
   if (el.tagName === 'SELECT') return 'select';
   if (el.tagName === 'TEXTAREA') return 'text';
@@ -107,6 +117,12 @@ const factsOf = (el, control = controlOf(el)) => {
     ...(el.maxLength >= 0 ? { max_length: el.maxLength } : {}), ...Object.fromEntries(given),
   };
 };
+// What holds exactly the buttons of one group.
+const ownGroup = el => {
+  const around = el.closest('[role=radiogroup], fieldset');
+  const others = Array.from(around?.querySelectorAll('input:not([type=hidden]), select, textarea') ?? []);
+  return others.length === groupOf(el).length && others.every(it => groupOf(el).includes(it)) ? around : null;
+};
 const groupOf = el => {
   const all = Array.from(el.getRootNode().querySelectorAll('input[type=radio]'));
   return el.name ? all.filter(it => it.name === el.name && it.form === el.form) : [el];
@@ -126,6 +142,8 @@ const begin = el => {
     id: newId(), el, secret, place: placeOf(look), candidates: candidatesFor(el, look), facts: secret ? null : factsOf(el),
     before: text, typed: text, last: text, edited: false, key: null, pending: null, clicks: [],
   };
+  // A field can open a list without a click.
+  if (!secret && inAppeared(el) === null) opens({ actor: el, action: session });
   return session;
 };
 const finish = () => {
@@ -194,7 +212,7 @@ const onInput = event => {
 };
 const onFocusIn = event => {
   const el = hostOf(target(event));
-  if (el !== null && isShown(el)) begin(el);
+  if (el !== null && isShown(el) && !isSliver(el)) begin(el);
 };
 const onFocusOut = event => {
   if (session?.el === hostOf(target(event))) finish();
@@ -237,7 +255,7 @@ const choseNative = el => {
 const choseRadio = el => {
   const group = groupOf(el);
   const look = lookNow();
-  const around = el.closest('[role=radiogroup], fieldset');
+  const around = ownGroup(el);
   const candidates = [...candidatesFor(el, look, group), ...(around ? candidatesFor(around, look) : [])];
   choose(el, nameOf(el), candidates.filter(it => it.matches === 1).slice(0, MOST_WAYS));
 };
@@ -278,13 +296,15 @@ const actorOf = el => {
   for (let at = el; at && at !== document.body && getComputedStyle(at).cursor === 'pointer'; at = parentOf(at)) pointed = at;
   return pointed;
 };
+const NO_OPTION = 'button, a[href]:not([href="#"]):not([href^="javascript:"]), input, select, textarea, label, [role=button], ' +
+  '[contenteditable]';
 // The whole option in something that has opened: a child of the list, one of several.
 const optionAt = el => {
   const given = climb(el, OPTION);
   if (given !== null) return given;
   if (opener === null) return null;
   const popup = inAppeared(el);
-  if (popup === null || climb(el, 'button, a[href]:not([href="#"]):not([href^="javascript:"]), input, label, [role=button]')) return null;
+  if (popup === null || climb(el, NO_OPTION) || Array.from(popup.querySelectorAll(FIELDS)).filter(isShown).length > 1) return null;
   let found = el;
   for (let at = el; at && popup.contains(at); at = parentOf(at)) {
     const like = Array.from(at.parentElement?.children ?? []).filter(it => it.tagName === at.tagName);
@@ -296,20 +316,38 @@ const optionAt = el => {
 const clickedAction = (el, look) => {
   const role = roleOf(el);
   const control = { button: 'button', link: 'link', tab: 'button', menuitem: 'button', option: 'list' }[role] ?? 'other';
-  const row = rowOf(el);
+  const row = dataRowOf(el);
   const cells = row === null ? [] : cellsOf(row, look);
   return {
     kind: 'clicked', place: placeOf(look), candidates: candidatesFor(el, look), facts: factsOf(el, control),
     row: cells, headers: cells.length ? headersOf(row).slice(0, 40) : [],
   };
 };
+// A row that holds nothing but things to click is no record.
+const dataRowOf = el => {
+  const row = rowOf(el);
+  if (row === null) return null;
+  const clickable = Array.from(row.querySelectorAll(ACTORS));
+  const texts = everything(row).filter(it => squash(it.textContent) && !clickable.some(one => one.contains(it) || it.contains(one)));
+  return texts.length ? row : null;
+};
+// The cells of a row that no other row has: by them the row is known.
+const keysOf = (el, look) => {
+  const row = dataRowOf(el);
+  const cells = row === null ? [] : cellsOf(row, look).map((text, at) => [text, at]);
+  return cells.filter(([text]) => text && rowsWith(text, row, look).length === 1).map(([, at]) => at);
+};
 const onPointerDown = event => {
   if (!event.isTrusted || event.button !== 0) return;
   settle();
-  if (session !== null && !session.secret && session.edited) {
-    knowExactly(session.last, session.id);
+  if (session !== null && !session.secret && session.edited) knowExactly(session.last, session.id);
+  const el = target(event);
+  down = pressedOn(el);
+  if (opener === null || inAppeared(el) === null) {
+    const look = lookNow();
+    before = new WeakSet(look.all.filter(it => look.shows(it)));
   }
-  down = pressedOn(target(event));
+  if (down !== null) down.changes = changes;
 };
 const pressedOn = el => {
   const look = lookNow();
@@ -322,55 +360,70 @@ const pressedOn = el => {
   const checked = climb(actor, BOXES)?.getAttribute('aria-checked') ?? null;
   return {
     el, actor, option, isField, checked, action: clickedAction(actor, look), page: isField ? null : pageSeen(look),
+    keys: keysOf(actor, look),
     text: option === null ? '' : optionText(option), options: option === null ? [] : optionsBeside(option),
   };
 };
 const optionText = el => elements.choices([el])[0] || squash(el.innerText ?? '');
-const optionsBeside = el => Array.from(el.parentElement?.children ?? []).filter(it => it.tagName === el.tagName && isShown(it)).map(optionText).filter(Boolean).slice(0, 500);
+const optionsBeside = el => {
+  const list = el.closest('[role=listbox], [role=menu], [role=tree], ul, ol');
+  const given = Array.from(list?.querySelectorAll(OPTION) ?? []);
+  const options = given.includes(el) ? given : Array.from(el.parentElement?.children ?? []).filter(it => it.tagName === el.tagName);
+  return options.filter(isShown).map(optionText).filter(text => text && text.length <= 2000).slice(0, 500);
+};
 const onPointerUp = event => {
-  // Lists that take their option before the click take the option away with them, and the click never comes.
+  // Where a page acts before the click and puts something under the pointer, or takes away what was pressed, no click
+  // comes: the press was all there is.
   const pressed = down;
   if (pressed === null || !event.isTrusted) return;
-  setTimeout(() => {
-    if (down === pressed && pressed.option !== null && !isShown(pressed.option)) clicked(pressed, 1);
-  }, 60);
+  note(observer.takeRecords());
+  const at = Date.now();
+  if (changes !== pressed.changes || !isShown(pressed.actor)) later(() => down === pressed && clicked(pressed, 1, at));
 };
 const onClick = event => {
   if (!event.isTrusted) return;
   const el = target(event);
-  const pressed = down !== null && event.detail > 0 && (down.el === el || down.actor.contains(el)) ? down : null;
+  const pressed = event.detail > 0 && isEndOf(down, el) ? down : null;
   if (event.detail === 0 && entering !== null && el.form === entering.el.form) entering.key = null;
   if (pressed === null && (event.detail > 0 ? climb(el, 'label') : false)) return;
   const found = pressed ?? pressedOn(el);
   if (found !== null) clicked(found, event.detail);
 };
+// Where a page lays something over what was pressed, the click is given to what holds both.
+const isEndOf = (pressed, el) => {
+  if (pressed === null) return false;
+  return pressed.el === el || pressed.actor.contains(el) || (el.contains(pressed.actor) && changes !== pressed.changes);
+};
 let lastClick = null;
-const clicked = (pressed, detail) => {
+const clicked = (pressed, detail, at = null) => {
   down = null;
   const { actor, action, isField } = pressed;
-  if (!actor.contains(session?.el ?? null)) finish();
+  // What is told late was before the field that is being edited now.
+  if (at === null && !actor.contains(session?.el ?? null)) finish();
   settle();
   if (detail > 1 && lastClick?.actor === actor && Date.now() - lastClick.at < 1000 && !isField) {
     lastClick.clicks += 1;
     tell({ kind: 'again', id: lastClick.id, clicks: lastClick.clicks });
     return;
   }
-  if (pressed.page !== null) tell({ kind: 'page', at: Date.now(), page: pressed.page });
-  const id = happened(action, { soft: isField });
+  if (pressed.page !== null) tell({ kind: 'page', at: at ?? Date.now(), page: pressed.page });
+  const id = happened(action, { at: at ?? Date.now(), soft: isField, keys: pressed.keys });
   if (!isField) lastClick = { id, actor, at: Date.now(), clicks: 1 };
-  action.row.forEach((text, at) => text && knowExactly(text, `${id}/${at}`));
+  action.row.forEach((text, at) => pressed.keys.includes(at) && knowExactly(text, `${id}/${at}`));
   if (inAppeared(actor)) [...recent, ...(session ? [session] : [])].forEach(done => done.clicks.push(id));
   later(picked);
   if (pressed.checked !== null) later(() => turned(pressed, id));
   else if (pressed.option !== null && opener !== null) later(() => taken(pressed, id, opener));
   if (pressed.option === null && !(opener !== null && inAppeared(actor) && isField)) opens(pressed, id);
 };
-const opens = ({ actor, action }, id) => {
+const opens = ({ actor, action }, ...ids) => {
   const around = [];
-  for (let at = actor; at && at !== document.body && around.length < 5; at = parentOf(at)) around.push(at);
-  appeared = new Set();
-  opener = { ids: [id], el: actor, around, action, searched: false };
+  for (let at = actor; at && at !== document.body && around.length < 5 && isAlone(actor, at); at = parentOf(at)) around.push(at);
+  opener = { ids, el: actor, around, action, searched: false, text: optionText(actor), caption: short(captionBeside(actor)) };
 };
+// Whether nothing else that can be entered stands in this place.
+const isAlone = (el, place) => Array.from(place.querySelectorAll(FIELDS)).every(it => el.contains(it) || it.contains(el) || !isShown(it) || isSliver(it));
+const isSliver = el => el.getBoundingClientRect().width <= 1 || el.getBoundingClientRect().height <= 1;
 const searchedBy = (el, id) => {
   if (opener === null || !(opener.el === el || opener.el.contains(el) || el.contains(opener.el) || inAppeared(el))) return;
   opener.ids.push(id);
@@ -390,11 +443,24 @@ const taken = ({ option, text, options }, id, from) => {
   if (shows === null || (isShown(option) && option.getAttribute('aria-selected') !== 'true')) return;
   const { place, candidates, facts } = from.action;
   const chosen = happened({
-    kind: 'chose', place, candidates, facts: { ...facts, control: 'list', options }, value: text, searched: from.searched,
+    kind: 'chose', place, candidates: waysToOpen(candidates, from, text),
+    facts: { ...facts, control: 'list', options, caption: from.caption || facts.caption }, value: text, searched: from.searched,
     shown: shows === from.el ? [] : candidatesFor(shows, lookNow()),
   }, { replaces: [...from.ids, id] });
   knowExactly(text, chosen);
-  opener = null;
+  if (opener === from) opener = null;
+};
+// What holds nothing but the opener can stand for it.
+const waysToOpen = (candidates, from, text) => {
+  const isPassing = ({ target }) => [text, from.text].includes(target.name);
+  const all = [...candidates.filter(it => !isPassing(it)), ...waysAround(from), ...candidates.filter(isPassing)];
+  return [...all.filter(it => it.matches === 1), ...all.filter(it => it.matches !== 1)].slice(0, MOST_WAYS);
+};
+const waysAround = from => {
+  const names = from.around.slice(1).filter(it => it.isConnected).flatMap(it => candidatesFor(it, lookNow()));
+  const used = new Set(from.action.candidates.map(it => JSON.stringify(it.target)));
+  const steady = names.filter(({ target, matches }) => matches === 1 && (target.kind === 'test_id' || ['id', 'name'].includes(target.attribute)));
+  return steady.filter(it => !used.has(JSON.stringify(it.target)));
 };
 const standsIn = (from, text, option) => {
   const says = el => isShown(el) && (elements.choices([el])[0] === text || squash(held(el)) === text);
@@ -453,7 +519,7 @@ const highlighted = field => {
 const choseByKey = field => {
   const option = climb(highlighted(field), OPTION) ?? highlighted(field);
   const look = lookNow();
-  if (opener === null) opens({ actor: field, action: clickedAction(field, look) }, newId());
+  if (opener === null) opens({ actor: field, action: clickedAction(field, look) });
   if (session?.el === field && session.edited) {
     tellField(session, Date.now(), null);
     session = again(session);
@@ -520,6 +586,7 @@ const onMoved = event => {
   if (event.navigationType === null || event.from?.url === location.href) return;
   tell({ kind: 'moved', at: Date.now(), back: event.navigationType === 'traverse', place: placeOf(null) });
   currentLook = null;
+  before = null;
   restLater();
 };
 const HUMAN_CHECK = /(^|\.)(hcaptcha\.com|arkoselabs\.com|funcaptcha\.com|challenges\.cloudflare\.com|friendlycaptcha\.com|geetest\.com)$|^www\.(google|recaptcha)\.(com|net)$/;
