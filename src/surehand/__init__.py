@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     )
     from surehand.core.request.keys import NotARequestIdError
     from surehand.core.workflow.card import Card
+    from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
     from surehand.shell.api import AsyncSurehand, BadCallError, Surehand
-    from surehand.shell.config import ConfigError, SandboxEngine
+    from surehand.shell.config import BundleArguments, ConfigError, SandboxEngine
     from surehand.shell.service import UnknownRunError
 
     __version__: str
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncSurehand",
     "BadCallError",
+    "BundleArguments",
     "Card",
     "CheckedHow",
     "ConfigError",
@@ -44,16 +46,20 @@ __all__ = [
     "Proof",
     "Reason",
     "RecordChanged",
+    "RunReport",
     "RunResult",
     "SandboxEngine",
     "Surehand",
+    "Unavailable",
     "UnknownRunError",
+    "WorkflowOverview",
     "__version__",
 ]
 
 _HOMES = {
     "AsyncSurehand": "surehand.shell.api",
     "BadCallError": "surehand.shell.api",
+    "BundleArguments": "surehand.shell.config",
     "Card": "surehand.core.workflow.card",
     "CheckedHow": "surehand.core.outcome.result",
     "ConfigError": "surehand.shell.config",
@@ -68,10 +74,13 @@ _HOMES = {
     "Proof": "surehand.core.outcome.result",
     "Reason": "surehand.core.outcome.reasons",
     "RecordChanged": "surehand.core.outcome.reasons",
+    "RunReport": "surehand.core.workflow.overview",
     "RunResult": "surehand.core.outcome.result",
     "SandboxEngine": "surehand.shell.config",
     "Surehand": "surehand.shell.api",
+    "Unavailable": "surehand.core.workflow.overview",
     "UnknownRunError": "surehand.shell.service",
+    "WorkflowOverview": "surehand.core.workflow.overview",
 }
 
 

@@ -19,19 +19,16 @@ from support.mcp_clients import (
     session,
     structured,
 )
-from surehand.core.modes import TOOLS_OF_MODE
+from surehand.core.modes import ROWS, Start
 from surehand.core.outcome.reasons import Reason
-from surehand.core.outcome.result import Mode, RunResult
+from surehand.core.outcome.result import RunResult
 from surehand.core.schema import json_schema
-from surehand.shell.mcp.tools import MAX_CARDS_PER_PAGE
+from surehand.shell.mcp.answers import MAX_ANSWER_BYTES, MAX_CARDS_PER_PAGE
 
 jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
 
 #: The most bytes that the list of tools takes on the wire, line end included.
 MAX_LISTING_BYTES = 6 * 1024
-
-#: The most bytes that one answer of ``list_workflows`` takes on the wire.
-MAX_PAGE_ON_THE_WIRE = 200_000
 
 RUN_ID = "run_" + "0" * 32
 
@@ -75,7 +72,7 @@ class TestTheToolsAreFewAndTheirTextsShort:
     def test_the_mode_decides_exactly_which_tools_there_are(self, client: RawClient) -> None:
         tools = tools_of(result_of_answer(client.request("tools/list")))
 
-        assert [name.value for name in TOOLS_OF_MODE[Mode.SANDBOX]] == list(tools)
+        assert [name.value for name in ROWS[Start.SANDBOX].registered] == list(tools)
 
     def test_every_tool_declares_all_that_a_client_may_ask(self, client: RawClient) -> None:
         for tool in tools_of(result_of_answer(client.request("tools/list"))).values():
@@ -179,7 +176,7 @@ class TestAnswersAreBounded:
             validator.validate(page)
             workflows: list[Json] = page["workflows"]
             assert len(workflows) <= MAX_CARDS_PER_PAGE
-            assert len(json.dumps(result)) <= MAX_PAGE_ON_THE_WIRE
+            assert len(json.dumps(result, separators=(",", ":"))) <= MAX_ANSWER_BYTES
             names += [card["name"] for card in workflows]
             if "next_cursor" not in page:
                 break

@@ -112,8 +112,10 @@ class TestNoRunSlipsPastTheEnd:
         class EndsWhileItStarts(FakeService):
             """The end comes between the start of the run and the moment its call waits for it."""
 
-            def run_workflow(self, workflow: str, inputs: Mapping[str, object], request_id: str) -> FakeTicket:
-                ticket = super().run_workflow(workflow, inputs, request_id)
+            def run_workflow(
+                self, workflow: str, inputs: Mapping[str, object], request_id: str, *, url: str | None = None
+            ) -> FakeTicket:
+                ticket = super().run_workflow(workflow, inputs, request_id, url=url)
                 asyncio.run_coroutine_threadsafe(end_of(desks[0]), loops[0]).result(30)
                 return ticket
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.mcp_clients import Json, RawClient, environment, result_of_answer, structured
-from surehand.core.modes import TOOLS_OF_MODE
-from surehand.core.outcome.result import Mode
+from surehand.core.modes import ROWS, Start
 
 #: A text that only the caller may ever see again.
 CANARY = "canary text of an input"
@@ -49,7 +48,7 @@ class TestTheSandboxOverStdio:
     def test_it_has_the_tools_of_its_mode(self, client: RawClient) -> None:
         tools = result_of_answer(client.request("tools/list"))["tools"]
 
-        assert [name.value for name in TOOLS_OF_MODE[Mode.SANDBOX]] == [tool["name"] for tool in tools]
+        assert [name.value for name in ROWS[Start.SANDBOX].registered] == [tool["name"] for tool in tools]
 
     def test_it_lists_its_workflow_with_the_inputs(self, client: RawClient) -> None:
         (workflow,) = structured(client.call("list_workflows", {}))["workflows"]

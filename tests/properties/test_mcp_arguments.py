@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from surehand.shell.mcp.tools import TABLE, UNDECLARED_ARGUMENT, Tool, bad_argument, input_schema, misfit
+from surehand.shell.mcp.rows import TABLE
+from surehand.shell.mcp.tools import UNDECLARED_ARGUMENT, Tool, bad_argument, input_schema, misfit
 
 jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
 
@@ -30,7 +31,7 @@ def calls(draw: st.DrawFn) -> tuple[Tool, dict[str, object]]:
     return tool, draw(st.dictionaries(names, VALUES, max_size=5))
 
 
-RUN = next(tool for tool in TABLE.values() if tool.name.value == "run_workflow")
+RUN = next(tool for tool in TABLE.values() if tool.name == "run_workflow")
 LEGAL: dict[str, object] = {"workflow": "w", "inputs": {"note": "n"}, "request_id": "r-1", "wait_seconds": 60.0}
 
 

@@ -10,7 +10,6 @@ WIRE = guard()
 import sys  # noqa: E402 - the streams are claimed before anything else is loaded
 from pathlib import Path  # noqa: E402 - as above
 
-from surehand.core.outcome.result import Mode  # noqa: E402 - as above
 from surehand.shell.mcp.desk import ServicePort  # noqa: E402 - as above
 from surehand.shell.mcp.server import main  # noqa: E402 - as above
 
@@ -24,4 +23,4 @@ def build_service() -> ServicePort:
 
 
 if __name__ == "__main__":
-    main(build_service, mode=Mode.SANDBOX, wire=WIRE)
+    main(build_service, wire=WIRE)

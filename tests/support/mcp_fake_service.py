@@ -24,6 +24,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import REASONS, Outcome, Reason
 from surehand.core.outcome.result import (
     CheckedHow,
@@ -38,7 +39,9 @@ from surehand.core.outcome.result import (
 )
 from surehand.core.outcome.wording import SIMULATED_PREFIX, WORDING
 from surehand.core.workflow.card import Card, CardInput
+from surehand.core.workflow.overview import AttemptReport, RunReport, Unavailable, WorkflowOverview, opaque_id
 from surehand.core.workflow.params import ParameterType
+from surehand.shell.catalog import WorkflowEntry
 
 #: The text that an exception of the service carries.
 CANARY: Final = "canary-4711-in-an-exception"
@@ -93,7 +96,58 @@ class FakeService:
         """The cards that it was made with."""
         return self._cards
 
-    def run_workflow(self, workflow: str, inputs: Mapping[str, object], request_id: str) -> FakeTicket:
+    def unavailable(self) -> tuple[Unavailable, ...]:
+        """Nothing."""
+        return ()
+
+    def workflows(self) -> tuple[WorkflowEntry, ...]:
+        """None: its cards stand for themselves."""
+        return ()
+
+    def overview(self, workflow: str) -> WorkflowOverview | None:
+        """What stands on the card."""
+        card = next((each for each in self._cards if each.name == workflow), None)
+        if card is None:
+            return None
+        return WorkflowOverview(
+            id=opaque_id(card.name), available=True, name=card.name, runs_enabled=True, ready=True, card=card
+        )
+
+    def report(self, run_id: str) -> RunReport | None:
+        """A run with one attempt."""
+        result = self._runs.get(run_id)
+        if result is None:
+            return None
+        attempt = AttemptReport(
+            run_id=run_id,
+            attempt=result.attempt,
+            phase=Phase.FINISHED,
+            outcome=result.outcome,
+            reason=result.reason,
+            record_changed=result.record_changed,
+            same_version=True,
+        )
+        return RunReport(
+            run_id=run_id,
+            current_version=True,
+            attempts=(attempt,),
+            input_problems=len(result.input_problems),
+            failed_checks=len(result.failed_checks),
+            reported_late=False,
+        )
+
+    def protected_report(self, run_id: str) -> tuple[str | None, RunResult | None]:  # noqa: ARG002 - nothing is kept
+        """Nothing."""
+        return None, None
+
+    def run_workflow(
+        self,
+        workflow: str,
+        inputs: Mapping[str, object],
+        request_id: str,
+        *,
+        url: str | None = None,  # noqa: ARG002 - it has no app
+    ) -> FakeTicket:
         """Start what the input ``note`` says, or join it."""
         run_id = "run_" + hashlib.sha256(request_id.encode()).hexdigest()[:32]
         with self._lock:

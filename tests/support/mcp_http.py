@@ -10,18 +10,18 @@ from typing import Any
 import uvicorn
 
 from support.mcp_fake_service import FakeService, cards
-from surehand.core.outcome.result import Mode
+from surehand.core.modes import ROWS, Start
 from surehand.shell.mcp.adapter import ProtocolServer
 from surehand.shell.mcp.desk import Desk
 from surehand.shell.mcp.greeting import INSTRUCTIONS, NAME
-from surehand.shell.mcp.tools import ToolTable
+from surehand.shell.mcp.table import ToolTable
 
 
 @contextmanager
 def served_over_http() -> Generator[str]:
     """The address of the server's endpoint, as long as the context lasts."""
     desk = Desk(lambda: FakeService(cards(2)))
-    server = ProtocolServer(ToolTable(Mode.SANDBOX, desk), name=NAME, version="0", instructions=INSTRUCTIONS)
+    server = ProtocolServer(ToolTable(ROWS[Start.SANDBOX], desk), name=NAME, version="0", instructions=INSTRUCTIONS)
     app: Any = server.library_server.streamable_http_app()
     listener = socket.create_server(("127.0.0.1", 0))
     running = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on"))

@@ -4,11 +4,11 @@ import asyncio
 import json
 from typing import Any, Self
 
-from surehand.core.outcome.result import Mode
+from surehand.core.modes import ROWS, Start
 from surehand.shell.mcp.adapter import MessageCodec, ProtocolServer
 from surehand.shell.mcp.desk import Desk
 from surehand.shell.mcp.greeting import HANDSHAKE_REVISIONS, INSTRUCTIONS, NAME, greeting
-from surehand.shell.mcp.tools import ToolTable
+from surehand.shell.mcp.table import ToolTable
 
 VERSION = "9.9.9"
 
@@ -61,7 +61,7 @@ async def main() -> None:
         }
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
         stream = Stream(message)
-        tools = ToolTable(Mode.SANDBOX, Desk(never))
+        tools = ToolTable(ROWS[Start.SANDBOX], Desk(never))
         server = ProtocolServer(tools, name=NAME, version=VERSION, instructions=INSTRUCTIONS)
         await server.run(stream, stream)
         seen[revision] = {"library": stream.first, "greeting": greeting(message, VERSION)}

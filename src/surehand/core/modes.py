@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum, unique
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from surehand.core.outcome.result import Mode
 
@@ -61,6 +61,8 @@ class Row:
         tools: Its tools in order.
         runs: Whether it runs workflows.
         deprecated_runs: Whether each workflow also has its old ``run_<opaque id>`` tool, listed after the others.
+        url_override: Whether a call that runs something may say where the app is.
+        protected_export: Whether reading tools also answer with what stands in the bundles.
     """
 
     mode: Mode
@@ -68,6 +70,8 @@ class Row:
     tools: tuple[ToolName, ...]
     runs: bool = False
     deprecated_runs: bool = False
+    url_override: bool = False
+    protected_export: bool = False
 
     @property
     def registered(self) -> tuple[ToolName, ...]:
@@ -275,13 +279,9 @@ def _row(flags: Flags, start: Start) -> Row:
         *(AUTHORING_TOOLS if flags.authoring else ()),
         *((ToolName.SCREEN,) if flags.authoring_screens else ()),
     )
-    return Row(
-        mode=row.mode,
-        bundles=row.bundles,
+    return evolve(
+        row,
         tools=(*row.tools, *added),
-        runs=row.runs,
-        deprecated_runs=row.deprecated_runs,
+        url_override=flags.allow_url_override,
+        protected_export=flags.allow_protected_export,
     )
-
-
-TOOLS_OF_MODE: Final = {ROWS[start].mode: ROWS[start].registered for start in (Start.SANDBOX, Start.PRODUCTION)}

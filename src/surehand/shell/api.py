@@ -13,10 +13,12 @@ from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Final, Self
 
+from surehand.core.modes import ROWS, Start
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.workflow.card import Card
+from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
 from surehand.shell.assembly import build_service
-from surehand.shell.config import SandboxEngine, settings
+from surehand.shell.config import BundleArguments, SandboxEngine, settings
 from surehand.shell.service import Service, Ticket, UnknownRunError
 
 #: Seconds that ``run_workflow`` waits unless told otherwise.
@@ -38,18 +40,26 @@ class Surehand:
 
     @classmethod
     def open(
-        cls, runs_dir: str | os.PathLike[str] | None = None, sandbox_engine: SandboxEngine | str | None = None
+        cls,
+        runs_dir: str | os.PathLike[str] | None = None,
+        sandbox_engine: SandboxEngine | str | None = None,
+        *,
+        bundles: str | os.PathLike[str] | BundleArguments | None = None,
+        headed: bool = False,
     ) -> Self:
         """Open an installation.
 
         Args:
             runs_dir: The folder under which the state lies; default: the user's state folder of this platform.
             sandbox_engine: ``auto`` (the default), ``browser`` or ``simulated``.
+            bundles: The folder of your own workflows, or all that is to be said about them; default: the sandbox, or
+                what the settings file names when nothing but an empty ``BundleArguments()`` is given.
+            headed: Whether the browser is shown.
 
         Raises:
-            ConfigError: A setting is not understood.
+            ConfigError: A setting is not understood, or the bundles cannot be read.
         """
-        return cls(build_service(settings(runs_dir, sandbox_engine)))
+        return cls(_service(runs_dir, sandbox_engine, bundles, headed=headed))
 
     def list_workflows(self) -> tuple[Card, ...]:
         """One card for each workflow that can be run."""
@@ -91,6 +101,30 @@ class Surehand:
         _check_wait(wait_seconds)
         return self._wait(_known(self._service.current(run_id)), wait_seconds)
 
+    def get_workflow(self, workflow: str) -> WorkflowOverview | None:
+        """Whether a workflow can run now, and how much it holds; ``None`` for one that is not known.
+
+        Args:
+            workflow: Its name, or its opaque id.
+        """
+        return self._service.overview(workflow)
+
+    def list_unavailable(self) -> tuple[Unavailable, ...]:
+        """The folders whose bundles cannot be served, each with the reason."""
+        return self._service.unavailable()
+
+    def get_run_report(self, run_id: str) -> RunReport:
+        """Every attempt under the request id of a run.
+
+        Raises:
+            UnknownRunError: There is no such run.
+            StoreError: The store cannot answer.
+        """
+        report = self._service.report(run_id)
+        if report is None:
+            raise UnknownRunError
+        return report
+
     def cancel_run(self, run_id: str) -> None:
         """Wish that a run of this process stops; it does if it has not reached the save, and its result says so."""
         self._service.cancel(run_id)
@@ -124,10 +158,15 @@ class AsyncSurehand:
 
     @classmethod
     def open(
-        cls, runs_dir: str | os.PathLike[str] | None = None, sandbox_engine: SandboxEngine | str | None = None
+        cls,
+        runs_dir: str | os.PathLike[str] | None = None,
+        sandbox_engine: SandboxEngine | str | None = None,
+        *,
+        bundles: str | os.PathLike[str] | BundleArguments | None = None,
+        headed: bool = False,
     ) -> Self:
         """Open an installation, as ``Surehand.open`` does."""
-        return cls(build_service(settings(runs_dir, sandbox_engine)))
+        return cls(_service(runs_dir, sandbox_engine, bundles, headed=headed))
 
     async def list_workflows(self) -> tuple[Card, ...]:
         """One card for each workflow that can be run."""
@@ -146,6 +185,21 @@ class AsyncSurehand:
         _check_wait(wait_seconds)
         known = _known(await asyncio.to_thread(self._service.current, run_id))
         return await self._wait(known, wait_seconds)
+
+    async def get_workflow(self, workflow: str) -> WorkflowOverview | None:
+        """As ``Surehand.get_workflow``."""
+        return await asyncio.to_thread(self._service.overview, workflow)
+
+    async def list_unavailable(self) -> tuple[Unavailable, ...]:
+        """As ``Surehand.list_unavailable``."""
+        return self._service.unavailable()
+
+    async def get_run_report(self, run_id: str) -> RunReport:
+        """As ``Surehand.get_run_report``."""
+        report = await asyncio.to_thread(self._service.report, run_id)
+        if report is None:
+            raise UnknownRunError
+        return report
 
     async def cancel_run(self, run_id: str) -> None:
         """As ``Surehand.cancel_run``."""
@@ -172,6 +226,19 @@ class AsyncSurehand:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _service(
+    runs_dir: str | os.PathLike[str] | None,
+    sandbox_engine: SandboxEngine | str | None,
+    bundles: str | os.PathLike[str] | BundleArguments | None,
+    *,
+    headed: bool,
+) -> Service:
+    """The service of an installation that runs: the sandbox's, or that of the workflows that were named."""
+    said = bundles if isinstance(bundles, BundleArguments | None) else BundleArguments(folder=bundles)
+    chosen = settings(runs_dir, sandbox_engine, headed=headed, bundles=said)
+    return build_service(chosen, ROWS[Start.SANDBOX if chosen.bundles is None else Start.PRODUCTION])
 
 
 def _told(ticket: Ticket, result: RunResult) -> RunResult:

@@ -149,6 +149,16 @@ class Service:
         record = None if result is None else self._open().store.load(run_id)
         return None if result is None or record is None else self._report(record, result)
 
+    def protected_report(self, run_id: str) -> tuple[str | None, RunResult | None]:
+        """The workflow of a run, and what its process said too late; for whoever may see what stands in the bundles.
+
+        Raises:
+            StoreError: The store cannot answer.
+        """
+        store = self._open().store
+        record = store.load(run_id)
+        return None if record is None else record.workflow, store.late_report(run_id)
+
     def run_workflow(
         self, workflow: str, inputs: Mapping[str, object], request_id: str, *, url: str | None = None
     ) -> Ticket:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 import click
 
 from surehand.core.outcome.reasons import Outcome
-from surehand.shell.config import ConfigError, SandboxEngine
+from surehand.shell.config import PROFILE_NAMES, ConfigError, SandboxEngine
 
 if TYPE_CHECKING:
     from surehand.shell.mcp.guard import Wire
@@ -146,6 +146,29 @@ def origin_option(function: CommandFunction) -> CommandFunction:
     """``--origin``."""
     return click.option(
         "--origin", callback=_as_origin, metavar="URL", help="Where the app is, if not where it was recorded."
+    )(function)
+
+
+def bundle_options(function: CommandFunction) -> CommandFunction:
+    """Which workflows of the user's own are served, and how strictly: what ``BundleArguments`` takes."""
+    function = click.option(
+        "--url",
+        multiple=True,
+        metavar="[NAMED=]ORIGIN",
+        help="Where the app is, for bundles that name none, or in the place of the origin NAMED.",
+    )(function)
+    function = key_file_option(function)
+    function = click.option(
+        "--policy", metavar="NAME|FILE", help="The policy, or its TOML file.  [default: permissive]"
+    )(function)
+    function = click.option(
+        "--profile", type=click.Choice(PROFILE_NAMES), help="How serious the runs are.  [default: standard]"
+    )(function)
+    return click.option(
+        "--bundles",
+        type=click.Path(exists=True, file_okay=False),
+        metavar="FOLDER",
+        help="A folder of bundles, each in a folder of its own.  [default: bundles.folder of the settings file]",
     )(function)
 
 

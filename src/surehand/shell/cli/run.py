@@ -16,7 +16,8 @@ import click
 
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.request.keys import NotARequestIdError
-from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, engine_option, json_option, runs_dir_option
+from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, bundle_options, engine_option, json_option, runs_dir_option
+from surehand.shell.config import BundleArguments
 from surehand.shell.output import print_result
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ EPILOG: Final = f"""\b
 Examples:
   surehand run add_triage_note --inputs entry.json --request-id referral-17
   compose-entry | surehand run add_triage_note --inputs - --request-id referral-17 --json
+  surehand run add_order --bundles workflows --inputs order.json --request-id order-4
 
 {EXIT_TABLE}
 """
@@ -44,16 +46,25 @@ Examples:
 @click.option(
     "--wait", type=click.IntRange(0, 600), default=60, show_default=True, help="Seconds until the run is told to stop."
 )
+@click.option("--headed", is_flag=True, help="Show the browser.")
+@bundle_options
 @engine_option("--sandbox-engine")
 @runs_dir_option
 @json_option
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def command(  # noqa: PLR0913 - one parameter for each option
     ctx: click.Context,
+    *,
     workflow: str,
     source: str,
     request_id: str,
     wait: int,
+    headed: bool,
+    bundles: str | None,
+    profile: str | None,
+    policy: str | None,
+    key_file: Path | None,
+    url: tuple[str, ...],
     sandbox_engine: str | None,
     runs_dir: str | None,
     as_json: bool,
@@ -66,7 +77,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
 
     inputs = read_inputs(source)
-    with Surehand.open(runs_dir, sandbox_engine) as hand:
+    said = BundleArguments(folder=bundles, profile=profile, policy=policy, key_file=key_file, apps=url)
+    with Surehand.open(runs_dir, sandbox_engine, bundles=said, headed=headed) as hand:
         try:
             result = _end_of(hand, hand.run_workflow(workflow, inputs, request_id, wait_seconds=0), wait)
         except NotARequestIdError:

@@ -4,47 +4,136 @@ Laws of this module:
 
 - Nothing that the client's first answer does without is loaded before it.
 - Only the protocol is written to standard output; what a person should know goes to standard error.
+- A start whose flags do not go together is refused before anything is served.
 """
 
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
+from attrs import evolve
 
+from surehand.core.modes import Flags, Row, StartRefusal, choose
 from surehand.core.outcome.result import Mode
-from surehand.shell.cli.app import engine_option, runs_dir_option
-from surehand.shell.config import settings
+from surehand.shell.cli.app import bundle_options, engine_option, runs_dir_option
+from surehand.shell.config import MOST_PARALLEL_PER_APP, BundleArguments, Settings, settings
 
 if TYPE_CHECKING:
     from surehand.shell.mcp.guard import Wire
     from surehand.shell.service import Service
 
-EPILOG = """\b
+EPILOG: Final = """\b
 Examples:
   surehand serve
   surehand serve --sandbox-engine simulated
-  claude mcp add surehand -- surehand serve
+  surehand serve --bundles workflows
+  surehand serve --bundles workflows --mode production
+  claude mcp add surehand -- surehand serve --bundles /path/to/workflows --mode production
 """
 
 
 @click.command(epilog=EPILOG)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="What is served.  [default: the sandbox, or with --bundles your workflows, read-only]",
+)
+@click.option("--tutorial", is_flag=True, help="The sandbox, in an older word.")
+@click.option("--allow-run", is_flag=True, help="With --bundles the same as --mode production.")
+@click.option("--allow-attended-actions", is_flag=True, help="With --allow-run the same as --mode attended.")
+@click.option("--authoring", is_flag=True, help="Serve the recording tools too; this allows no runs.")
+@click.option(
+    "--authoring-screens",
+    type=click.Choice(["scrubbed", "unscrubbed"]),
+    help="Let the recording tools share the screen.",
+)
+@bundle_options
+@click.option(
+    "--parallel-per-app",
+    type=click.IntRange(1, MOST_PARALLEL_PER_APP),
+    default=1,
+    show_default=True,
+    help="Runs against one app at the same time.",
+)
+@click.option("--allow-url-override", is_flag=True, help="Let a call say where the app is.")
+@click.option(
+    "--allow-protected-export",
+    is_flag=True,
+    help="Let reading tools show what stands in the bundles, to a client that you trust with it.",
+)
+@click.option(
+    "--allow-synthetic-recorded-defaults",
+    is_flag=True,
+    help="Let the sandbox fill in synthetic values for inputs that a call leaves out.",
+)
 @engine_option("--sandbox-engine")
 @runs_dir_option
 @click.pass_obj
-def command(wire: "Wire | None", sandbox_engine: str | None, runs_dir: str | None) -> None:
+def command(  # noqa: PLR0913 - one parameter for each option
+    wire: "Wire | None",
+    *,
+    mode: str | None,
+    tutorial: bool,
+    allow_run: bool,
+    allow_attended_actions: bool,
+    authoring: bool,
+    authoring_screens: str | None,
+    bundles: str | None,
+    profile: str | None,
+    policy: str | None,
+    key_file: Path | None,
+    url: tuple[str, ...],
+    parallel_per_app: int,
+    allow_url_override: bool,
+    allow_protected_export: bool,
+    allow_synthetic_recorded_defaults: bool,
+    sandbox_engine: str | None,
+    runs_dir: str | None,
+) -> None:
     """Serve MCP clients over standard input and output.
 
     Everything can be set by arguments, since clients start servers with a bare environment.
     The server ends when its input ends; a run that has not reached the save is stopped first.
     """
+    said = BundleArguments(
+        folder=bundles,
+        profile=profile,
+        policy=policy,
+        key_file=key_file,
+        apps=url,
+        parallel_per_app=parallel_per_app,
+        url_override=allow_url_override,
+        protected_export=allow_protected_export,
+    )
+    flags = Flags(
+        mode=None if mode is None else Mode(mode),
+        tutorial=tutorial,
+        allow_run=allow_run,
+        allow_attended_actions=allow_attended_actions,
+        authoring=authoring,
+        authoring_screens=authoring_screens is not None,
+        allow_url_override=allow_url_override,
+        allow_protected_export=allow_protected_export,
+        allow_synthetic_recorded_defaults=allow_synthetic_recorded_defaults,
+    )
+    is_sandbox = bundles is None and (tutorial or flags.mode is Mode.SANDBOX)
+    chosen = settings(runs_dir, sandbox_engine, bundles=None if is_sandbox else said)
+    row = choose(evolve(flags, bundles=chosen.bundles is not None))
+    if isinstance(row, StartRefusal):
+        raise click.UsageError(row.value)
+    _serve(evolve(chosen, sandbox_defaults=allow_synthetic_recorded_defaults), row, wire)
+
+
+def _serve(chosen: Settings, row: Row, wire: "Wire | None") -> None:
     from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
 
-    chosen = settings(runs_dir, sandbox_engine)
+    main(partial(_build, chosen, row), row=row, wire=wire)
 
-    def build() -> "Service":
-        from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
 
-        service = build_service(chosen)
-        service.warm()
-        return service
+def _build(chosen: Settings, row: Row) -> "Service":
+    from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
 
-    main(build, mode=Mode.SANDBOX, wire=wire)
+    service = build_service(chosen, row)
+    service.warm()
+    return service

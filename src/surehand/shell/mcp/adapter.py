@@ -15,6 +15,15 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from surehand.shell.mcp.asking import (
+    FORM_KEY,
+    Action,
+    Ask,
+    Form,
+    FormAnswer,
+    FormImpossibleError,
+    FormPendingError,
+)
 from surehand.shell.mcp.desk import Progress
 
 #: What a progress notification says.
@@ -47,12 +56,18 @@ _PARSE: Final = _parse_first if _FIRST_GENERATION else _parse_second
 class Tools(Protocol):
     """The tools as the adapter serves them: plain JSON in and out."""
 
-    def listing(self) -> dict[str, object]:
-        """The result of ``tools/list``."""
+    async def listing(self, cursor: str | None = None) -> dict[str, object]:
+        """One page of ``tools/list``."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, object], progress: Progress) -> dict[str, object] | None:
-        """The result of ``tools/call``; ``None`` when there is no such tool. Never raises but for cancellation."""
+    async def call(
+        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask
+    ) -> dict[str, object] | None:
+        """The result of ``tools/call``; ``None`` when there is no such tool.
+
+        Raises:
+            FormPendingError: As ``ask`` did; nothing else is raised but for cancellation.
+        """
         ...
 
 
@@ -89,8 +104,9 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
     """A server of ``mcp`` 1: handlers by request type, results in an envelope, context in a variable."""
     server = _ANY_MCP.server.lowlevel.Server(name, version=version, instructions=instructions)
 
-    async def list_tools(_request: object) -> object:
-        return _ANY_TYPES.ServerResult(types.ListToolsResult.model_validate(tools.listing()))
+    async def list_tools(request: Any) -> object:  # noqa: ANN401 - as above
+        listed = await tools.listing(_cursor(request.params))
+        return _ANY_TYPES.ServerResult(types.ListToolsResult.model_validate(listed))
 
     async def call_tool(request: Any) -> object:  # noqa: ANN401 - as above
         context = server.request_context
@@ -102,7 +118,14 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
                     token, waited, total, PROGRESS_MESSAGE, related_request_id=str(context.request_id)
                 )
 
-        result = await tools.call(request.params.name, request.params.arguments or {}, report)
+        async def ask(form: Form) -> FormAnswer:
+            client = context.session.client_params
+            _require_forms(None if client is None else client.capabilities)
+            return _answer(
+                await context.session.elicit_form(form.message, form.schema, related_request_id=context.request_id)
+            )
+
+        result = await tools.call(request.params.name, request.params.arguments or {}, report, ask)
         return _ANY_TYPES.ServerResult(_result(result))
 
     server.request_handlers[types.ListToolsRequest] = list_tools
@@ -113,20 +136,60 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
 def _second_generation(tools: Tools, name: str, version: str, instructions: str) -> Any:  # noqa: ANN401 - one return type for both generations
     """A server of ``mcp`` 2: handlers in the constructor, results as they are, context as an argument."""
 
-    async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult.model_validate(tools.listing())
+    async def list_tools(_context: object, params: object) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate(await tools.listing(_cursor(params)))
 
-    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:  # noqa: ANN401 - a generic of mcp 2 only
+    async def call_tool(context: Any, params: Any) -> Any:  # noqa: ANN401 - a generic, and results, of mcp 2 only
         async def report(waited: float, total: float) -> None:
             await context.session.report_progress(waited, total, PROGRESS_MESSAGE)
 
-        return _result(await tools.call(params.name, params.arguments or {}, report))
+        async def ask(form: Form) -> FormAnswer:
+            _require_forms(context.session.client_capabilities)
+            given: dict[str, Any] = params.input_responses or {}
+            answered = given.get(FORM_KEY)
+            if answered is not None:
+                return _answer(answered)
+            try:
+                return _answer(await context.session.elicit_form(form.message, form.schema, context.request_id))
+            except _ANY_MCP.shared.exceptions.NoBackChannelError:
+                raise FormPendingError(form) from None
+
+        try:
+            return _result(await tools.call(params.name, params.arguments or {}, report, ask))
+        except FormPendingError as pending:
+            return _input_required(pending.form)
 
     server = mcp.server.lowlevel.Server(
         name, version=version, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
     )
     server.middleware.clear()  # its telemetry would see arguments
     return server
+
+
+def _cursor(params: Any) -> str | None:  # noqa: ANN401 - a type that either generation names otherwise
+    cursor = getattr(params, "cursor", None)
+    return cursor if isinstance(cursor, str) else None
+
+
+def _require_forms(capabilities: Any) -> None:  # noqa: ANN401 - as above
+    """Refuse a client that does not say that it shows forms; one that says nothing more of them shows them.
+
+    Raises:
+        FormImpossibleError: It does not.
+    """
+    told = getattr(capabilities, "elicitation", None)
+    if told is None or (getattr(told, "form", None) is None and getattr(told, "url", None) is not None):
+        raise FormImpossibleError
+
+
+def _answer(answered: Any) -> FormAnswer:  # noqa: ANN401 - as above
+    content: dict[str, object] | None = getattr(answered, "content", None)
+    return FormAnswer(Action(answered.action), content)
+
+
+def _input_required(form: Form) -> object:
+    asked = _ANY_TYPES.ElicitRequestFormParams(message=form.message, requested_schema=form.schema)
+    return _ANY_TYPES.InputRequiredResult(input_requests={FORM_KEY: _ANY_TYPES.ElicitRequest(params=asked)})
 
 
 def _result(result: dict[str, object] | None) -> types.CallToolResult:

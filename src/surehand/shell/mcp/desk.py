@@ -19,6 +19,8 @@ from surehand.core.outcome.result import RunResult, as_replayed, is_final
 
 if TYPE_CHECKING:
     from surehand.core.workflow.card import Card
+    from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
+    from surehand.shell.catalog import WorkflowEntry
 
 #: Seconds between two progress notifications of a waiting call.
 PROGRESS_SECONDS: Final = 5.0
@@ -62,7 +64,29 @@ class ServicePort(Protocol):
         """The cards of the workflows."""
         ...
 
-    def run_workflow(self, workflow: str, inputs: Mapping[str, object], request_id: str) -> Ticket:
+    def unavailable(self) -> "tuple[Unavailable, ...]":
+        """What cannot be served."""
+        ...
+
+    def workflows(self) -> "tuple[WorkflowEntry, ...]":
+        """Every workflow that is served."""
+        ...
+
+    def overview(self, workflow: str) -> "WorkflowOverview | None":
+        """What a reader is told of a workflow; ``None`` for one that is not known."""
+        ...
+
+    def report(self, run_id: str) -> "RunReport | None":
+        """What a reader is told of a run; ``None`` for an unknown id."""
+        ...
+
+    def protected_report(self, run_id: str) -> tuple[str | None, RunResult | None]:
+        """The workflow of a run, and what its process said too late."""
+        ...
+
+    def run_workflow(
+        self, workflow: str, inputs: Mapping[str, object], request_id: str, *, url: str | None = None
+    ) -> Ticket:
         """Pass the gate and start or join a run."""
         ...
 
@@ -124,13 +148,45 @@ class Desk:
             self._building = asyncio.get_running_loop().run_in_executor(self._readers, self._factory)
         return self._building
 
-    async def list_workflows(self) -> "tuple[Card, ...]":
-        """The cards of all workflows."""
+    async def listed(self) -> "tuple[tuple[Card, ...], tuple[Unavailable, ...]]":
+        """The cards of all workflows that are served, and what cannot be."""
         service = await self.service()
-        return await self._in_thread(service.list_workflows)
+        return await self._in_thread(lambda: (service.list_workflows(), service.unavailable()))
 
-    async def run(
-        self, workflow: str, inputs: Mapping[str, object], request_id: str, wait_seconds: int, progress: Progress
+    async def entries(self) -> "tuple[WorkflowEntry, ...]":
+        """Every workflow that is served."""
+        service = await self.service()
+        return await self._in_thread(service.workflows)
+
+    async def entry(self, workflow: str) -> "WorkflowEntry | None":
+        """The workflow of this name or opaque id."""
+        found = await self.entries()
+        return next((each for each in found if workflow in (each.bundle.workflow, each.id)), None)
+
+    async def overview(self, workflow: str) -> "WorkflowOverview | None":
+        """What a reader is told of a workflow."""
+        service = await self.service()
+        return await self._in_thread(partial(service.overview, workflow))
+
+    async def report(self, run_id: str) -> "RunReport | None":
+        """What a reader is told of a run."""
+        service = await self.service()
+        return await self._in_thread(partial(service.report, run_id))
+
+    async def protected_report(self, run_id: str) -> tuple[str | None, RunResult | None]:
+        """The workflow of a run, and what its process said too late."""
+        service = await self.service()
+        return await self._in_thread(partial(service.protected_report, run_id))
+
+    async def run(  # noqa: PLR0913 - one parameter for each thing that a call may say
+        self,
+        workflow: str,
+        inputs: Mapping[str, object],
+        request_id: str,
+        wait_seconds: int,
+        progress: Progress,
+        *,
+        url: str | None = None,
     ) -> RunResult:
         """Start or join a run, and wait for its end for at most ``wait_seconds`` after the call arrived.
 
@@ -142,7 +198,8 @@ class Desk:
         service = await self.service()
         if self._ending:
             raise ServerEndingError
-        asked = self._starters.submit(_start, service, (workflow, inputs, request_id), watched=wait_seconds > 0)
+        begin = partial(service.run_workflow, workflow, inputs, request_id, url=url)
+        asked = self._starters.submit(_start, service, begin, watched=wait_seconds > 0)
         try:
             ticket, final = await asyncio.shield(asyncio.wrap_future(asked))
             found = None if is_final(ticket.result) else await self._wait_for_run(service, ticket, wait, final)
@@ -272,9 +329,9 @@ _Waiting = asyncio.Future[RunResult | None]
 _Started = tuple[Ticket, Future[RunResult] | None]
 
 
-def _start(service: ServicePort, call: tuple[str, Mapping[str, object], str], *, watched: bool) -> _Started:
+def _start(service: ServicePort, begin: Callable[[], Ticket], *, watched: bool) -> _Started:
     """Start or join a run; a run that is started and waited for is watched by the same thread, if it can be."""
-    ticket = service.run_workflow(*call)
+    ticket = begin()
     if watched and ticket.started_here and not is_final(ticket.result):
         with suppress(Exception):
             return ticket, service.watch(ticket.run_id)

@@ -14,19 +14,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from surehand.core.outcome.result import Mode
+from surehand.core.modes import ROWS, Row, Start
+from surehand.shell.mcp.asking import Ask
 from surehand.shell.mcp.desk import Desk, Progress, ServicePort
 from surehand.shell.mcp.greeting import INSTRUCTIONS, NAME, greet
 from surehand.shell.mcp.guard import Wire, guard
 from surehand.shell.mcp.stdio import Channel, StdioTransport
 
 if TYPE_CHECKING:
-    from surehand.shell.mcp.tools import ToolTable
+    from surehand.shell.mcp.table import ToolTable
+    from surehand.shell.mcp.tools import Tool
 
 #: Seconds between the end of input and the end of the process, at most.
 EXIT_SECONDS: Final = 20.0
@@ -38,25 +40,40 @@ EXIT_INTERNAL_ERROR: Final = 70
 SIGNAL_EXIT_BASE: Final = 128
 
 
-def main(build_service: Callable[[], ServicePort], *, mode: Mode, wire: Wire | None = None) -> NoReturn:
+def main(
+    build_service: Callable[[], ServicePort],
+    *,
+    row: Row = ROWS[Start.SANDBOX],
+    more_tools: "Callable[[], Iterable[Tool]]" = tuple,
+    wire: Wire | None = None,
+) -> NoReturn:
     """Serve one client on standard input and output, and end the process.
 
     Args:
         build_service: Makes the service; called once, in a thread, after the first answer.
-        mode: Which tools are registered.
+        row: Which tools are registered.
+        more_tools: Makes the tools of the row that are not about workflows and runs; called after the first answer.
         wire: What ``guard`` returned, when the caller has claimed the streams already.
     """
     claimed = guard() if wire is None else wire
     _be_discreet()
     try:
-        code = asyncio.run(_serve(build_service, mode, claimed))
+        code = asyncio.run(_serve(build_service, partial(_tools, row, more_tools), claimed))
     except BaseException as error:  # noqa: BLE001 - the process ends here; a traceback could repeat what was said
         _say(f"the server stopped on an internal error ({type(error).__name__})")
         code = EXIT_INTERNAL_ERROR
     _leave(code)
 
 
-async def _serve(build_service: Callable[[], ServicePort], mode: Mode, wire: Wire) -> int:
+def _tools(row: Row, more_tools: "Callable[[], Iterable[Tool]]", desk: Desk) -> "ToolTable":
+    from surehand.shell.mcp.table import ToolTable  # noqa: PLC0415 - loads the schemas and what they describe
+
+    return ToolTable(row, desk, more_tools())
+
+
+async def _serve(
+    build_service: Callable[[], ServicePort], make_tools: "Callable[[Desk], ToolTable]", wire: Wire
+) -> int:
     """Serve until the client or a signal ends it; the exit code."""
     desk = Desk(build_service)
     ending = _Ending(desk)
@@ -69,7 +86,7 @@ async def _serve(build_service: Callable[[], ServicePort], mode: Mode, wire: Wir
 
     codec = MessageCodec()
     transport = StdioTransport(channel, opening, codec, on_first_answer=desk.warm, on_end=ending.begin)
-    server = ProtocolServer(_LateTools(mode, desk), name=NAME, version=installed, instructions=INSTRUCTIONS)
+    server = ProtocolServer(_LateTools(make_tools, desk), name=NAME, version=installed, instructions=INSTRUCTIONS)
     await server.run(transport.incoming, transport.outgoing)
     await channel.flush()
     await desk.close()
@@ -79,23 +96,23 @@ async def _serve(build_service: Callable[[], ServicePort], mode: Mode, wire: Wir
 class _LateTools:
     """The table of tools, loaded when it is first asked for: a client has its first answer before that."""
 
-    def __init__(self, mode: Mode, desk: Desk) -> None:
-        self._mode = mode
+    def __init__(self, make: "Callable[[Desk], ToolTable]", desk: Desk) -> None:
+        self._make = make
         self._desk = desk
 
     @cached_property
     def _table(self) -> "ToolTable":
-        from surehand.shell.mcp.tools import ToolTable  # noqa: PLC0415 - loads the schemas and what they describe
+        return self._make(self._desk)
 
-        return ToolTable(self._mode, self._desk)
-
-    def listing(self) -> dict[str, object]:
+    async def listing(self, cursor: str | None = None) -> dict[str, object]:
         """The result of ``tools/list``."""
-        return self._table.listing()
+        return await self._table.listing(cursor)
 
-    async def call(self, name: str, arguments: dict[str, object], progress: Progress) -> dict[str, object] | None:
+    async def call(
+        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask
+    ) -> dict[str, object] | None:
         """The result of ``tools/call``."""
-        return await self._table.call(name, arguments, progress)
+        return await self._table.call(name, arguments, progress, ask)
 
 
 class _Ending:

@@ -1,0 +1,70 @@
+"""Asking the person at the client: a form, and what came back.
+
+Laws of this module:
+
+- A form is shown by the client. An answer says what the client tells that the person did; it proves nobody's presence.
+- A client that cannot show a form is told so by name. Nothing is ever taken for granted in its place.
+- In the era without a way back to the client the call ends at its form and is made again with the answer: whatever
+  stands before the form is done twice, and must not act.
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum, unique
+from typing import Final
+
+from attrs import field, frozen
+
+Json = dict[str, object]
+
+#: The name under which the one form of a call is answered.
+FORM_KEY: Final = "form"
+
+
+@frozen
+class Form:
+    """A question, and the schema of the answer: a flat object."""
+
+    message: str
+    schema: Json
+
+
+@unique
+class Action(Enum):
+    """What the client says that the person did."""
+
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    CANCEL = "cancel"
+
+
+@frozen
+class FormAnswer:
+    """What came back."""
+
+    action: Action
+    content: Json | None = field(default=None, repr=False)
+
+
+class FormImpossibleError(Exception):
+    """The client does not show forms."""
+
+
+class FormPendingError(Exception):
+    """The call ends here, and is made again with the answer to its form."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+
+
+#: Shows a form to the person and gives what came back; raises ``FormImpossibleError`` or ``FormPendingError``.
+Ask = Callable[[Form], Awaitable[FormAnswer]]
+
+
+async def nobody_to_ask(_form: Form) -> FormAnswer:
+    """For callers without a client.
+
+    Raises:
+        FormImpossibleError: Always.
+    """
+    raise FormImpossibleError
