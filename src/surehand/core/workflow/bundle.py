@@ -230,9 +230,9 @@ class Effect(Enum):
 class ReadBack:
     """How the record is read from another channel.
 
-    ``identity`` says which records belong to the intended one, ``written`` what the run writes; each is compared in
-    full. ``may_change`` names members that may differ between the two reads without meaning anything (a version, a time
-    of change).
+    ``identity`` says which records belong to the intended one (the page of one record does so by its address),
+    ``written`` what the run writes; each is compared in full. ``may_change`` names members that may differ between the
+    two reads without meaning anything (a version, a time of change).
     """
 
     level: CheckLevel
@@ -436,7 +436,7 @@ def _proof_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     yield "the read-back proves nothing", CheckLevel.UNCHECKED not in (read.level, read.minimum)
     yield "the read-back is weaker than the workflow asks for", read.level >= read.minimum
     yield "the read-back claims more than its source can show", read.level <= _highest(bundle)
-    yield "the read-back names no record", bool(read.identity)
+    yield "the read-back names no record", bool(read.identity) or isinstance(read.source, RecordPage)
     yield "the read-back compares nothing that was written", bool(read.written)
     compared = written | {item.expected for item in read.identity}
     yield "something entered is not read back", {step.value for step in _recorded(bundle)} <= compared

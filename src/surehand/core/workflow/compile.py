@@ -11,7 +11,7 @@ from typing import Final
 
 from returns.result import Failure, Result, Success
 
-from surehand.core.workflow.bundle import Effect, SaveStep
+from surehand.core.workflow.bundle import Effect, EnteringStep, SaveStep
 from surehand.core.workflow.compiler.confirm import confirm
 from surehand.core.workflow.compiler.demonstration import (
     Demonstration,
@@ -24,7 +24,7 @@ from surehand.core.workflow.compiler.demonstration import (
 )
 from surehand.core.workflow.compiler.draft import Draft, Plan, draft_of
 from surehand.core.workflow.compiler.identity import identity_of
-from surehand.core.workflow.compiler.pages import gate, pages_of
+from surehand.core.workflow.compiler.pages import gate, heading_of, pages_of
 from surehand.core.workflow.compiler.questions import (
     AnswerCode,
     AnswerProblem,
@@ -45,6 +45,7 @@ from surehand.core.workflow.compiler.targets import names_of
 from surehand.core.workflow.compiler.texts import slug
 from surehand.core.workflow.compiler.writes import Writes, writes_of
 from surehand.core.workflow.recording import Clicked, Entered, Recording
+from surehand.core.workflow.target import Target
 
 __all__ = [
     "AnswerCode",
@@ -105,7 +106,7 @@ def _with_steps(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> Re
     differing = _differing(shown, lists, saves)
     if differing is not None:
         return Failure((differing,))
-    builder = Builder(pages_of(shown))
+    builder = Builder(pages_of(shown), tuple(save.event for save in saves))
     for each in zip(*lists, strict=True):
         add_step(builder, each)
     if not any(slot.kind is SlotKind.FIELD and slot.name not in builder.searches for slot in builder.slots):
@@ -161,8 +162,9 @@ def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writ
     entered = frozenset(
         slot.name for slot in builder.slots if slot.kind is SlotKind.FIELD and slot.name not in builder.searches
     )
-    search = Search(builder.pages, saves, tuple(builder.names), tuple(builder.slots))
-    title = title_of(save.page.landmark.name, "") or title_of(save.target.name, "Workflow")
+    search = Search(builder.pages, saves, tuple(builder.names), tuple(builder.slots), _own_targets(builder))
+    places = tuple(click.place for click in _clicks(builder.shown, saves))
+    title = title_of(heading_of(builder.pages, places) or save.target.name, "Workflow")
     plan = Plan(
         workflow=slug(title, "workflow"),
         title=title,
@@ -178,6 +180,11 @@ def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writ
         writes=writes,
     )
     return Success(draft_of(plan))
+
+
+def _own_targets(builder: Builder) -> dict[str, Target]:
+    steps = [(planned.slot, planned.step) for planned in builder.steps]
+    return {slot: step.target for slot, step in steps if slot is not None and isinstance(step, EnteringStep)}
 
 
 def _effect(shown: tuple[Demonstration, ...]) -> Effect:

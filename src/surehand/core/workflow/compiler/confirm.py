@@ -249,8 +249,9 @@ class _Chosen:
         entered = {slot.name for slot in self.plan.entered}
         named = [item for item in fields if item.slot not in entered]
         unique = [item for item in fields if item.slot == self.answers["identity.unique"]]
-        identity = named or unique
+        by_address = self.plan.found is not None and isinstance(self.plan.found.source, RecordPage)
         from_database = self.answers[SOURCE] == Option.DATABASE.value
+        identity = named or ([] if by_address and not from_database else unique)
         level = CheckLevel.SYSTEM_OF_RECORD if from_database else CheckLevel.SEPARATE_SESSION
         effect = self.plan.effect if from_database or self.plan.found is None else self.plan.found.effect
         return ReadBack(

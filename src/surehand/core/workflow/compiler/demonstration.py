@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from surehand.core.workflow.bundle import DialogAnswer
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
-from surehand.core.workflow.compiler.texts import KnownTexts, is_telling, looks_like_id, plain_text
+from surehand.core.workflow.compiler.texts import KnownTexts, is_telling, looks_like_id, plain_text, words
 from surehand.core.workflow.recording import (
     Action,
     Arrived,
@@ -66,15 +66,18 @@ class Move:
 class Demonstration:
     """A recording from its sign-in on.
 
-    ``start`` is the first event that counts. ``known`` are all its values; ``telling`` are those that no label of the
-    app could have by chance.
+    ``start`` is the first event that counts. ``known`` are all its values, and whatever holds one of them is none of
+    the app's structure. Labels hold short words by chance: of links, ``linked`` are looked for; of other labels
+    ``telling``; of names that programmers gave ``particular``.
     """
 
     number: int
     recording: Recording
     start: int
     known: KnownTexts = field(repr=False)
+    linked: KnownTexts = field(repr=False)
     telling: KnownTexts = field(repr=False)
+    particular: KnownTexts = field(repr=False)
 
     def action(self, event: int) -> Action:
         """What the event was."""
@@ -104,15 +107,21 @@ def entered_text(action: Entry) -> str:
 
 def demonstration(number: int, recording: Recording) -> Demonstration:
     """The recording without its sign-in."""
+    start = _end_of_sign_in(recording)
     cells = tuple(cell for at in range(len(recording.events)) for _, cell in data_row(recording, at))
-    typed = tuple(text for event in recording.events for text in _typed(event.action))
+    account = tuple(text for event in recording.events[:start] for text in _typed(event.action) if is_telling(text))
+    typed = tuple(text for event in recording.events[start:] for text in _typed(event.action))
     chosen = tuple(event.action.value for event in recording.events if isinstance(event.action, Chose))
+    every = (*cells, *account, *typed, *chosen)
+    particular = tuple(filter(is_telling, (*cells, *account, *typed)))
     return Demonstration(
         number,
         recording,
-        _end_of_sign_in(recording),
-        KnownTexts.of((*cells, *typed, *chosen)),
-        KnownTexts.of((*cells, *filter(is_telling, typed))),
+        start,
+        known=KnownTexts.of(every, every),
+        linked=KnownTexts.of(every, particular),
+        telling=KnownTexts.of((*cells, *particular), particular),
+        particular=KnownTexts.of(particular, particular),
     )
 
 
@@ -130,28 +139,43 @@ def _typed(action: Action) -> tuple[str, ...]:
 def data_row(recording: Recording, at: int) -> tuple[tuple[int, str], ...]:
     """The cells of the row of a record in which the event clicked; none where the row belongs to the page's layout.
 
-    A row with a single text is a link in a menu, unless it leads to an address with an id. What a button, or a link
-    in a column of its own, is called is no text of the record.
+    A row that leads to an address without an id is one of a menu. What a button, or a link in a column of its own, is
+    called is no text of the record.
     """
     action = recording.events[at].action
     if not isinstance(action, Clicked):
         return ()
-    cells = tuple((cell, text) for cell, text in enumerate(action.row) if text.strip())
-    if len({text for _, text in cells}) > 1:
-        return tuple((cell, text) for cell, text in cells if not _is_label(action, cell))
-    reached = next((place for event in recording.events[at + 1 :] if (place := place_of(event.action))), None)
-    return cells if reached is not None and _has_id(reached) else ()
+    cells = tuple((cell, text) for cell, text in enumerate(action.row) if text.strip() and not _is_label(action, cell))
+    return cells if _opens_record(recording, at, cells) else ()
+
+
+def _opens_record(recording: Recording, at: int, cells: tuple[tuple[int, str], ...]) -> bool:
+    """Whether a row is a record's: it leads to an address with an id or a name in it, or opens something in place."""
+    for event in recording.events[at + 1 :]:
+        if isinstance(event.action, Arrived):
+            pieces = _pieces(event.action.place)
+            named = [words(text) for _, text in cells if " " in words(text)]
+            return any(looks_like_id(each) or words(each) in named for each in pieces)
+        if not isinstance(event.action, DialogSeen):
+            break
+    return len({text for _, text in cells}) > 1
+
+
+def _pieces(place: Place) -> list[str]:
+    """Everything in an address that may tell a record: segments, values of the query, segments of the fragment."""
+    segments = (*place.path.partition("?")[0].split("/"), *place.fragment.split("/"))
+    return [plain_text(each) for each in (*segments, *(part.value for part in place.query))]
 
 
 def _is_label(action: Clicked, cell: int) -> bool:
-    """Whether the cell holds what was clicked and its name, and not a text of the record that is a link."""
-    named = action.headers[cell] != "" if cell < len(action.headers) else cell == 0
-    return action.row[cell] == action.facts.caption and not (action.facts.control is Control.LINK and named)
+    """Whether the cell is one of actions, and no text of the record: its column has no caption, or it was clicked.
 
-
-def _has_id(place: Place) -> bool:
-    segments = (*place.path.partition("?")[0].split("/"), *place.fragment.split("/"))
-    return any(looks_like_id(plain_text(each)) for each in (*segments, *(part.value for part in place.query)))
+    A link in a column with a caption, or in the first column of a table without any, is a text of the record.
+    """
+    if any(action.headers):
+        return cell >= len(action.headers) or not action.headers[cell].strip()
+    own = action.row[cell] == action.facts.caption
+    return own and not (action.facts.control is Control.LINK and cell == 0)
 
 
 def is_write(exchange: Exchange) -> bool:

@@ -148,8 +148,6 @@ def _slot_questions(plan: Plan, slot: Slot) -> Iterator[Question]:
             evidence=tuple(_type_evidence(slot)),
         )
     yield from (_entry_question(slot) for planned in plan.steps if planned.slot == slot.name and planned.asks_entry)
-    if slot in plan.entered and (plan.found is None or slot.name not in _read_slots(plan)):
-        yield from _not_read_question(plan, slot)
 
 
 def value_options(plan: Plan, slot: Slot) -> tuple[str, ...]:
@@ -204,20 +202,10 @@ def _entry_question(slot: Slot) -> Question:
     )
 
 
-def _not_read_question(plan: Plan, slot: Slot) -> Iterator[Question]:
-    if plan.found is not None:
-        yield Question(
-            id=f"field.{slot.name}.read_back",
-            kind=QuestionKind.FIELD_NOT_READ,
-            subject=slot.title,
-            options=(Option.NOT_PART.value, Option.STOP.value),
-            evidence=(_evidence(EvidenceCode.ADDRESS, text=_address(plan.found)),),
-            when=Condition(SOURCE, (plan.found.kind.value,)),
-        )
-
-
-def _read_slots(plan: Plan) -> frozenset[str]:
-    return frozenset() if plan.found is None else frozenset(item.slot for item in plan.found.fields)
+def _not_read(plan: Plan) -> tuple[Slot, ...]:
+    """The entered slots that the source does not show."""
+    read = set[str]() if plan.found is None else {item.slot for item in plan.found.fields}
+    return tuple(slot for slot in plan.entered if slot.name not in read)
 
 
 def _address(found: Found) -> str:
@@ -241,6 +229,15 @@ def _read_back_questions(plan: Plan) -> Iterator[Question]:
     if found is None:
         return
     here = Condition(SOURCE, (found.kind.value,))
+    for slot in _not_read(plan):
+        yield Question(
+            id=f"field.{slot.name}.read_back",
+            kind=QuestionKind.FIELD_NOT_READ,
+            subject=slot.title,
+            options=(Option.NOT_PART.value, Option.STOP.value),
+            evidence=(_evidence(EvidenceCode.ADDRESS, text=_address(found)),),
+            when=here,
+        )
     members = {
         ("read_back.may_change", QuestionKind.MAY_CHANGE, (Option.YES, Option.STOP)): _may_change(found),
         ("guards", QuestionKind.GUARDS, (Option.YES, Option.NO)): plan.guardable,
@@ -271,9 +268,8 @@ def _source_evidence(plan: Plan) -> Iterator[Evidence]:
     yield Evidence(EvidenceCode.CREATES if found.effect is Effect.CREATE else EvidenceCode.UPDATES)
     for item in found.fields:
         yield _evidence(EvidenceCode.FIELD_READ_AS, text=f"{plan.slot(item.slot).title}: {item.member}")
-    missing = sum(slot.name not in _read_slots(plan) for slot in plan.entered)
-    if missing:
-        yield Evidence(EvidenceCode.FIELDS_NOT_READ, missing)
+    if _not_read(plan):
+        yield Evidence(EvidenceCode.FIELDS_NOT_READ, len(_not_read(plan)))
 
 
 def in_database(plan: Plan) -> tuple[Slot, ...]:

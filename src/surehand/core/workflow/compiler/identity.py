@@ -12,12 +12,12 @@ from typing import Final
 
 from attrs import frozen
 
-from surehand.core.workflow.bundle import ChooseStep, DateForm, FillStep, Rule
+from surehand.core.workflow.bundle import ChooseStep, DateForm, EnteringStep, FillStep, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration
 from surehand.core.workflow.compiler.saving import Save
 from surehand.core.workflow.compiler.slots import Slot, SlotKind, named_slot
 from surehand.core.workflow.compiler.steps import Builder, PlannedStep
-from surehand.core.workflow.compiler.targets import Texts, common, once
+from surehand.core.workflow.compiler.targets import Texts, common
 from surehand.core.workflow.compiler.texts import slug
 from surehand.core.workflow.recording import PageSeen, Showing
 from surehand.core.workflow.target import Target
@@ -25,6 +25,8 @@ from surehand.core.workflow.target import Target
 _LEAST: Final = 2
 _MOST_CELLS: Final = 6
 _MOST_FIELDS: Final = 4
+_OPTION_ATTRIBUTES: Final = frozenset({"for", "value"})
+_OPTION_ROLES: Final = frozenset({"radio", "option", "menuitemradio", "columnheader"})
 #: Rules under which an element shows the very characters.
 EXACT: Final = frozenset({Rule.IDENTIFIER, Rule.TEXT, Rule.CHOICE})
 
@@ -82,21 +84,41 @@ def _by_need(builder: Builder) -> list[Slot]:
 
 
 def _shown(builder: Builder, pages: tuple[PageSeen, ...], slot: Slot) -> ShownSlot | None:
-    return shown_text(builder.shown, pages, slot.name, slot.texts)
+    return shown_slot(builder.shown, pages, slot, _own_target(builder, slot))
 
 
-def shown_text(
-    shown: tuple[Demonstration, ...], pages: tuple[PageSeen, ...], name: str, texts: tuple[str, ...]
+def _own_target(builder: Builder, slot: Slot) -> Target | None:
+    """The field itself."""
+    steps = [planned.step for planned in builder.steps if planned.slot == slot.name]
+    return next((step.target for step in steps if isinstance(step, EnteringStep)), None)
+
+
+def shown_slot(
+    shown: tuple[Demonstration, ...], pages: tuple[PageSeen, ...], slot: Slot, own: Target | None
 ) -> ShownSlot | None:
-    """The element that shows the text of a slot in every recording, if one does."""
-    found = showings(shown, pages, texts)
-    plain = tuple(Texts(each.known, ()) for each in shown)
+    """The element that shows the text of a slot in every recording, if one does.
+
+    Args:
+        shown: The demonstrations.
+        pages: One page of each.
+        slot: The slot.
+        own: The field into which it was entered: a page that has it shows the text there.
+    """
+    found = showings(shown, pages, slot.texts)
+    plain = tuple(Texts(each.known) for each in shown)
     candidates = tuple(tuple(each for item in items for each in item.candidates) for items in found)
-    targets = common(candidates, plain, tuple(once for _ in pages)) if all(candidates) else ()
-    if not targets:
+    targets = [each for each in common(candidates, plain) if not _is_static(each)] if all(candidates) else []
+    usable = [each for each in targets if each == own or not slot.weak or slot.is_like(each.name)]
+    if not usable:
         return None
-    item = next(item for item in found[0] if any(each.target == targets[0] for each in item.candidates))
-    return ShownSlot(name, targets[0], item.rule, item.form)
+    target = own if own in usable else usable[0]
+    item = next(item for item in found[0] if any(each.target == target for each in item.candidates))
+    return ShownSlot(slot.name, target, item.rule, item.form)
+
+
+def _is_static(target: Target) -> bool:
+    """Whether the element is an option that stands there whether it is chosen or not."""
+    return target.attribute in _OPTION_ATTRIBUTES or target.role in _OPTION_ROLES
 
 
 def showings(
@@ -114,13 +136,14 @@ def _shown_cells(builder: Builder, pages: tuple[PageSeen, ...], found: list[Show
     for row in reversed(builder.rows):
         for _, title, texts in row.cells:
             taken = any(slot.texts == texts for slot in builder.slots)
-            item = None if taken else shown_text(builder.shown, pages, "", texts)
+            name = builder.new_name(slug(title, "shown") if title else "shown")
+            slot = named_slot(SlotKind.SHOWN, name, title or "Shown with the record", texts)
+            item = None if taken else shown_slot(builder.shown, pages, slot, None)
             is_new = item is not None and all(item.target != each.target for each in found)
             if item is None or not is_new or item.rule not in EXACT or len(found) >= _MOST_CELLS:
                 continue
-            name = builder.new_name(slug(title, "shown") if title else "shown")
-            builder.slots.append(named_slot(SlotKind.SHOWN, name, title or "Shown with the record", texts))
-            yield ShownSlot(name, item.target, item.rule, item.form)
+            builder.slots.append(slot)
+            yield item
 
 
 def _own_fields(builder: Builder, saved_on: str) -> Iterator[ShownSlot]:

@@ -8,6 +8,7 @@ Laws of this module:
   that is opened.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,7 +16,7 @@ from attrs import frozen
 
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
 from surehand.core.workflow.compiler.routes import is_structure
-from surehand.core.workflow.compiler.targets import Texts, common, once
+from surehand.core.workflow.compiler.targets import Texts, common
 from surehand.core.workflow.compiler.texts import KnownTexts, plain_text, quoted
 from surehand.core.workflow.recording import Place
 from surehand.core.workflow.target import PageGate, QueryPart, Target
@@ -38,11 +39,13 @@ class Pages:
     """What is known about the pages of all recordings.
 
     ``shared`` are the paths that show several pages, ``routed`` those whose fragment is an address of its own.
+    ``common`` are landmarks that are on pages of several addresses.
     """
 
     shown: tuple[Demonstration, ...]
     shared: frozenset[str]
     routed: frozenset[str]
+    common: frozenset[Target]
 
     @property
     def known(self) -> tuple[KnownTexts, ...]:
@@ -53,13 +56,18 @@ class Pages:
 def pages_of(shown: tuple[Demonstration, ...]) -> Pages:
     """What all places of the recordings tell together."""
     queries: dict[str, set[frozenset[QueryPart]]] = {}
+    standing: dict[Target, set[tuple[str, frozenset[QueryPart], str]]] = {}
     routed: set[str] = set()
     for place in _places(shown):
-        queries.setdefault(place.path, set()).add(frozenset(place.query))
+        query = frozenset(place.query)
+        queries.setdefault(place.path, set()).add(query)
+        for landmark in place.landmarks:
+            standing.setdefault(landmark.target, set()).add((place.path, query, place.fragment))
         if place.fragment.startswith(_ROUTES):
             routed.add(place.path)
     shared = frozenset(path for path, seen in queries.items() if len(seen) > 1)
-    return Pages(shown, shared, frozenset(routed))
+    common = frozenset(target for target, where in standing.items() if len(where) > 1)
+    return Pages(shown, shared, frozenset(routed), common)
 
 
 def _places(shown: tuple[Demonstration, ...]) -> Iterator[Place]:
@@ -88,10 +96,17 @@ def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target:
 
 
 def landmark_of(pages: Pages, places: tuple[Place, ...]) -> Target | None:
-    """The best landmark that all recordings have and that holds no value."""
-    texts = tuple(Texts(known, ()) for known in pages.known)
-    found = common(tuple(place.landmarks for place in places), texts, tuple(once for _ in places))
-    return next((each for each in found if each.row is None), None)
+    """The best landmark that all recordings have and that holds no value; one that other pages have too is worse."""
+    texts = tuple(Texts(known) for known in pages.known)
+    found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.row is None]
+    return min(found, key=lambda each: each in pages.common, default=None)
+
+
+def heading_of(pages: Pages, places: tuple[Place, ...]) -> str | None:
+    """The heading of a page, without a value; that of the whole app only where the page has no other."""
+    texts = tuple(Texts(known) for known in pages.known)
+    found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.role == "heading"]
+    return min(found, key=lambda each: each in pages.common).name if found else None
 
 
 def gate_query(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -> tuple[QueryPart, ...]:
@@ -125,18 +140,27 @@ def _segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTe
     if not any(texts):
         return ""
     piece = _piece(tuple(map(plain_text, texts)), names, known)
-    is_literal = piece not in {_ANY, *(f"{{{each.name}}}" for each in names)}
-    return texts[0] if is_literal else piece
+    return piece if piece == _ANY or piece.startswith("{") else texts[0]
 
 
 def _piece(values: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
     """One decoded piece of an address: the place of a name, the text that all have, or any."""
-    named = next((each.name for each in names if each.texts == values), None)
-    if named is not None:
-        return f"{{{named}}}"
+    for each in names:
+        if _same_ending(values, each.texts) is not None:
+            return f"{{{each.name}}}{_same_ending(values, each.texts)}"
     agreed = len(set(values)) == 1 and all(is_structure(values[0], each) for each in known)
     braced = "{" in values[0] or "}" in values[0]
     return values[0] if agreed and not braced and values[0] not in {".", ".."} else _ANY
+
+
+def _same_ending(values: tuple[str, ...], texts: tuple[str, ...]) -> str | None:
+    """What follows the text of a name in every value: nothing, or the ending of a file; ``None`` for anything else."""
+    endings = {
+        value.removeprefix(text) if text and value.startswith(text) else None
+        for value, text in zip(values, texts, strict=True)
+    }
+    ending = endings.pop() if len(endings) == 1 else None
+    return ending if ending is not None and re.fullmatch(r"(\.[a-z]{1,5})?", ending) else None
 
 
 @frozen

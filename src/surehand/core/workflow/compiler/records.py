@@ -8,24 +8,23 @@ Laws of this module:
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from attrs import evolve, field, frozen
 
 from surehand.core.workflow.bundle import DateForm, Effect, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
-from surehand.core.workflow.compiler.identity import shown_text
+from surehand.core.workflow.compiler.identity import shown_slot
 from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, template
 from surehand.core.workflow.compiler.questions import Option
 from surehand.core.workflow.compiler.routes import is_structure
 from surehand.core.workflow.compiler.saving import Save
-from surehand.core.workflow.compiler.slots import Slot
-from surehand.core.workflow.compiler.texts import quoted, words
-from surehand.core.workflow.recording import Entered, JsonSeen, MemberSeen, PageSeen, Place
+from surehand.core.workflow.compiler.slots import Slot, likeness
+from surehand.core.workflow.compiler.texts import plain_text, quoted, words
+from surehand.core.workflow.recording import Arrived, Entered, JsonSeen, MemberSeen, Opened, PageSeen, Place
 from surehand.core.workflow.source import JsonRecords, PageField, PageRecords, RecordPage, Source
-from surehand.core.workflow.target import Target
+from surehand.core.workflow.target import QueryPart, Target
 
 _ANY: Final = "*"
 _KEY_NAMES: Final = ("id", "pk", "uuid", "key", "_id", "uid", "number")
@@ -58,12 +57,13 @@ class Found:
 
 @frozen
 class Search:
-    """What is looked for."""
+    """What is looked for. ``own`` is the field of each slot that was entered."""
 
     pages: Pages
     saves: tuple[Save, ...]
     names: tuple[Name, ...]
     slots: tuple[Slot, ...] = field(repr=False)
+    own: Mapping[str, Target]
 
     @property
     def shown(self) -> tuple[Demonstration, ...]:
@@ -100,11 +100,11 @@ def _json_sources(search: Search) -> Iterator[Found]:
 
 def _answers(search: Search, number: int) -> list[JsonSeen]:
     after = search.saves[number].event
-    return [answer for answer in search.shown[number].recording.answers if answer.after > after]
+    return [answer for answer in search.shown[number].recording.answers if answer.after > after and answer.fresh]
 
 
 def _alike(search: Search, number: int, path: str, items: str) -> JsonSeen | None:
-    """The last answer of another recording from the same address."""
+    """The last answer of a recording from the same address."""
     found = [
         each for each in _answers(search, number) if each.items == items and _json_path(search, each, number) == path
     ]
@@ -118,18 +118,18 @@ def _json_path(search: Search, answer: JsonSeen, number: int = 0) -> str | None:
     path = template((answer.place.path,), names, known)
     if path is None or _ANY in path.split("/"):
         return None
-    members = [(part.name, _member_value(part.value, names, search, number)) for part in answer.place.query]
+    members = [(part.name, _member_value(part, names, search, number)) for part in answer.place.query]
     query = "&".join(f"{quoted(name)}={value}" for name, value in members if value is not None)
     return f"{path}?{query}" if query else path
 
 
-def _member_value(value: str, names: Sequence[Name], search: Search, number: int) -> str | None:
+def _member_value(part: QueryPart, names: Sequence[Name], search: Search, number: int) -> str | None:
     """A member of the query as it is asked for; ``None`` leaves out what is an id, a time or a value."""
-    named = next((each.name for each in names if each.texts == (value,)), None)
+    named = next((each.name for each in names if each.texts == (part.value,)), None)
     if named is not None:
         return f"{{{named}}}"
-    short = value.isdigit() and len(value) <= _SHORT_NUMBER
-    return quoted(value) if short or is_structure(value, search.shown[number].known) else None
+    counts = part.value.isdigit() and len(part.value) <= _SHORT_NUMBER and part.name.lower() not in _KEY_NAMES
+    return quoted(part.value) if counts or is_structure(part.value, search.shown[number].known) else None
 
 
 def _json_source(search: Search, path: str, answers: tuple[JsonSeen, ...]) -> Iterator[Found]:
@@ -199,11 +199,12 @@ def _members_of(search: Search, answers: tuple[JsonSeen, ...], slot: Slot) -> li
         for each, answer, text in zip(search.shown, answers, slot.texts, strict=True)
     ]
     shared = set[str](held[0]).intersection(*held[1:]) if slot.texts[0] else set[str]()
-    return [member for member in answers[0].members if member.name in shared]
+    named = [member for member in answers[0].members if member.name in shared]
+    return [member for member in named if not slot.weak or slot.is_like(member.name)]
 
 
 def _likeness(slot: str, member: str) -> float:
-    return SequenceMatcher(None, slot, words(member.rpartition(".")[2]).replace(" ", "_")).ratio()
+    return likeness(slot, words(member.rpartition(".")[2]).replace(" ", "_"))
 
 
 def _detail(search: Search, answers: tuple[JsonSeen, ...]) -> tuple[str, tuple[JsonSeen, ...]] | None:
@@ -239,12 +240,19 @@ def _page_sources(search: Search) -> Iterator[Found]:
     first, seen = search.shown[0], set[str]()
     for page in reversed(first.recording.pages):
         path = template((page.place.path,), _names(search, 0), (first.known,))
-        if page.after <= search.saves[0].event or path is None or not page.showings or _at(path, page.place) in seen:
+        if not _is_later(search, 0, page) or path is None or not page.showings or _at(path, page.place) in seen:
             continue
         seen.add(_at(path, page.place))
         alike = [_page_alike(search, number, page.place, path) for number in range(len(search.shown))]
         if all(each is not None for each in alike):
             yield from _page_source(search, tuple(each for each in alike if each is not None))
+
+
+def _is_later(search: Search, number: int, page: PageSeen) -> bool:
+    """Whether the page was reached after the save: what the form itself still shows proves nothing."""
+    shown, save = search.shown[number], search.saves[number].event
+    reached = [shown.action(at) for at in range(save + 1, min(page.after, len(shown.recording.events)))]
+    return any(isinstance(each, Arrived | Opened) and each.place.path == page.place.path for each in reached)
 
 
 def _at(path: str, place: Place) -> str:
@@ -261,7 +269,7 @@ def _page_alike(search: Search, number: int, place: Place, path: str) -> PageSee
     found = [
         page
         for page in shown.recording.pages
-        if page.after > search.saves[number].event
+        if _is_later(search, number, page)
         and page.showings
         and template((page.place.path,), _names(search, number), (shown.known,)) == path
         and page.place.fragment.partition("/")[0] == place.fragment.partition("/")[0]
@@ -275,15 +283,13 @@ def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]
     if record is None:
         return
     read, shown = tuple(each for each, _ in found), tuple(PageField(each.member, target) for each, target in found)
-    open_segments = record.path.split("/").count(_ANY)
-    if open_segments == 0:
+    address = _address(search, record.path, places)
+    if "*" not in address:
         effect = Effect.UPDATE if _was_there(search, places) else Effect.CREATE
-        path = _with_query(search, record.path, places)
-        if path is not None:
-            yield Found(kind=Option.RECORD_PAGE, source=RecordPage(path, record, shown), effect=effect, fields=read)
-    listing = _listing(search, places[0].path) if open_segments == 1 else None
+        yield Found(kind=Option.RECORD_PAGE, source=RecordPage(address, record, shown), effect=effect, fields=read)
+    listing = _listing(search, pages) if address.count("*") == 1 else None
     if listing is not None:
-        source = PageRecords(*listing, record.path, record, shown)
+        source = PageRecords(listing.path, listing.landmark, listing.link, record, shown)
         yield Found(kind=Option.PAGES, source=source, effect=Effect.CREATE, fields=read)
 
 
@@ -291,7 +297,7 @@ def _page_fields(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[tuple[
     """The elements that show a slot's text, each for one slot."""
     taken: set[Target] = set()
     for slot in search.slots:
-        item = shown_text(search.shown, pages, slot.name, slot.texts) if slot.texts[0] else None
+        item = shown_slot(search.shown, pages, slot, search.own.get(slot.name)) if slot.texts[0] else None
         if item is not None and item.target not in taken:
             taken.add(item.target)
             yield ReadSlot(slot.name, slot.name, item.rule, item.form), item.target
@@ -309,27 +315,63 @@ def _was_there(search: Search, places: tuple[Place, ...]) -> bool:
     return False
 
 
-def _with_query(search: Search, path: str, places: tuple[Place, ...]) -> str | None:
-    """The path with the query that the page was opened with; ``None`` where it holds an id that no slot has."""
-    members: list[str] = []
-    for part in places[0].query:
-        value = _member_value(part.value, _names(search, 0), search, 0)
-        if value is None:
-            return None
-        members.append(f"{quoted(part.name)}={value}")
+def _address(search: Search, path: str, places: tuple[Place, ...]) -> str:
+    """The path with the query that the page was opened with; ``*`` stands for each id that no slot has."""
+    members = [_member(search, part, places) for part in places[0].query]
     return f"{path}?{'&'.join(members)}" if members else path
 
 
-def _listing(search: Search, record: str) -> tuple[str, Target] | None:
-    """The address and the landmark of a page after the save that links to the record and that a run can open."""
-    first = search.shown[0]
+def _member(search: Search, part: QueryPart, places: tuple[Place, ...]) -> str:
+    alike = all(part in place.query for place in places)
+    value = _member_value(part, _names(search, 0), search, 0) if alike or len(places) == 1 else None
+    if value is not None and value.isdigit() and not alike:
+        value = None
+    return f"{quoted(part.name)}={_ANY if value is None else value}"
+
+
+@frozen
+class _Listing:
+    """A page that links to records: its address, its landmark, and the template of the links."""
+
+    path: str
+    landmark: Target
+    link: str
+
+
+def _listing(search: Search, pages: tuple[PageSeen, ...]) -> _Listing | None:
+    """A page after the save that links to the record and that a run can open."""
+    first, record = search.shown[0], pages[0].place
     for page in reversed(first.recording.pages):
         path = template((page.place.path,), _names(search, 0), (first.known,))
-        links = {link.partition("?")[0] for link in page.links}
-        if page.after <= search.saves[0].event or record not in links or path is None or _ANY in path.split("/"):
+        links = [_link_template(search, link) for link in page.links if _leads_to(link, record)]
+        usable = [link for link in links if link.count(_ANY) == 1]
+        if not _is_later(search, 0, page) or not usable or path is None or _ANY in path.split("/"):
             continue
         landmark = landmark_of(evolve(search.pages, shown=(first,)), (page.place,))
-        full = _with_query(search, path, (page.place,))
-        if landmark is not None and full is not None:
-            return full, landmark
+        full = _address(search, path, (page.place,))
+        if landmark is not None and _ANY not in full:
+            return _Listing(full, landmark, usable[0])
     return None
+
+
+def _link_template(search: Search, link: str) -> str:
+    """A link as the page has it, with ``*`` for its id and inputs for their texts."""
+    path, mark, query = link.partition("?")
+    names, known = _names(search, 0), (search.shown[0].known,)
+    members = [_link_member(search, names, member) for member in query.split("&") if member]
+    return (template((path,), names, known) or "/") + mark + "&".join(members)
+
+
+def _link_member(search: Search, names: Sequence[Name], member: str) -> str:
+    name, sign, value = member.partition("=")
+    kept = _member_value(QueryPart(name, plain_text(value)), names, search, 0)
+    if kept is None:
+        return f"{name}{sign}{_ANY}"
+    return f"{name}{sign}{kept if kept.startswith('{') else value}"
+
+
+def _leads_to(link: str, place: Place) -> bool:
+    """Whether a link is the address of a page; of the query, what the link has."""
+    path, _, query = link.partition("?")
+    held = {f"{part.name}={part.value}" for part in place.query}
+    return path == place.path and all(plain_text(member) in held for member in query.split("&") if member)

@@ -9,6 +9,7 @@ Laws of this module:
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from difflib import SequenceMatcher
 from enum import Enum, unique
 from typing import Final
 
@@ -18,11 +19,15 @@ from returns.result import Success
 from surehand.core.workflow.bundle import RULES, DateForm, Rule
 from surehand.core.workflow.compare import read_date
 from surehand.core.workflow.compiler.questions import Option
-from surehand.core.workflow.compiler.texts import date_forms
+from surehand.core.workflow.compiler.texts import date_forms, is_telling, slug
 from surehand.core.workflow.params import Parameter, ParameterType, check_inputs, is_date, is_decimal, text_problem
 from surehand.core.workflow.recording import Control, FieldFacts
 
 _CHOICES: Final = frozenset({Control.SELECT, Control.RADIO, Control.LIST})
+#: Controls whose options the page shows, chosen or not.
+_OFFERED: Final = frozenset({Control.SELECT, Control.RADIO, Control.CHECKBOX})
+_TELLING_LENGTH: Final = 4
+_ALIKE: Final = 0.6
 _MOST_CHOICES: Final = 200
 _LONGEST_CHOICE: Final = 200
 _LONGEST_UNITS: Final = 40_000
@@ -78,6 +83,18 @@ class Slot:
         """Whether all recordings have the same text."""
         return len(set(self.texts)) == 1
 
+    @property
+    def weak(self) -> bool:
+        """Whether a page may show the text without meaning it: one of few options, or short, and always the same."""
+        particular = self.control not in _OFFERED and is_telling(self.texts[0])
+        long = self.control not in _CHOICES | {Control.CHECKBOX} and len(self.texts[0]) >= _TELLING_LENGTH
+        return self.same and not (particular or long)
+
+    def is_like(self, name: str) -> bool:
+        """Whether a name of the app is much like the slot's."""
+        other = slug(name.rpartition(".")[2], "x")
+        return self.name in other or other in self.name or likeness(self.name, other) >= _ALIKE
+
 
 def named_slot(kind: SlotKind, name: str, title: str, texts: tuple[str, ...]) -> Slot:
     """A slot for what names a record: a key of a row, a shown fact, a part of an address."""
@@ -87,40 +104,46 @@ def named_slot(kind: SlotKind, name: str, title: str, texts: tuple[str, ...]) ->
     return Slot(name=name, kind=kind, title=title, texts=texts, readings=(reading,))
 
 
-def field_slot(name: str, title: str, facts: tuple[FieldFacts, ...], texts: tuple[str, ...], seen: set[Rule]) -> Slot:
-    """A slot for what was entered into a field.
+@frozen(kw_only=True)
+class Entry:
+    """What was entered into one field, in each recording.
 
-    Args:
-        name: Its name.
-        title: Its caption.
-        facts: What the page declared, in each recording.
-        texts: What was entered, in each recording.
-        seen: The rules under which the app showed these texts again.
+    ``facts`` are what the page declared, ``seen`` the rules under which the app showed the texts again, ``searched``
+    whether a list was searched, so that its options are not all of them.
     """
+
+    facts: tuple[FieldFacts, ...]
+    texts: tuple[str, ...] = field(repr=False)
+    seen: set[Rule]
+    searched: bool
+
+
+def field_slot(name: str, title: str, entry: Entry) -> Slot:
+    """A slot for what was entered into a field."""
+    facts = entry.facts
     return Slot(
         name=name,
         kind=SlotKind.FIELD,
         title=title,
-        texts=texts,
-        readings=tuple(_readings(name, title, facts, texts, seen)),
+        texts=entry.texts,
+        readings=tuple(_readings(name, title, entry)),
         control=facts[0].control,
-        required=any(each.required for each in facts),
+        required=any(each.required for each in facts) or facts[0].control in _CHOICES,
     )
 
 
-def _readings(
-    name: str, title: str, facts: tuple[FieldFacts, ...], texts: tuple[str, ...], seen: set[Rule]
-) -> Iterator[Reading]:
+def _readings(name: str, title: str, entry: Entry) -> Iterator[Reading]:
+    facts, texts = entry.facts, entry.texts
     control, given = facts[0].control, tuple(filter(None, texts))
     required = any(each.required for each in facts)
     base = Parameter(name=name, type=ParameterType.LINE, title=title, required=required)
     if control is Control.CHECKBOX:
         yield _input(evolve(base, type=ParameterType.CHOICE, choices=("true", "false"), required=True))
     elif control in _CHOICES:
-        yield from _choice_readings(evolve(base, required=True), facts, texts)
+        yield from _choice_readings(evolve(base, required=True), entry)
     elif control is Control.DATE and all(map(is_date, given)):
         yield _input(evolve(base, type=ParameterType.DATE))
-    elif _is_number(control, seen) and all(map(is_decimal, given)):
+    elif _is_number(control, entry.seen) and all(map(is_decimal, given)):
         yield _input(_bounded(evolve(base, type=ParameterType.DECIMAL), facts, texts))
     else:
         yield from _text_readings(base, facts, texts)
@@ -147,9 +170,9 @@ def _bound(declared: set[str | None]) -> str | None:
     return only if only is not None and re.fullmatch(_BOUND, only, re.ASCII) else None
 
 
-def _choice_readings(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Iterator[Reading]:
-    choices = _choices(facts)
-    if choices and {*texts} <= {*choices}:
+def _choice_readings(base: Parameter, entry: Entry) -> Iterator[Reading]:
+    choices = () if entry.searched else _choices(entry.facts)
+    if choices and {*entry.texts} <= {*choices}:
         listed = evolve(base, type=ParameterType.CHOICE, choices=choices)
         yield Reading(option=Option.LISTED.value, parameter=listed)
     yield Reading(option=Option.OPEN.value, parameter=evolve(base, min_length=1))
@@ -206,6 +229,11 @@ def _takes(parameter: Parameter, texts: Iterable[str]) -> bool:
     return all(isinstance(check_inputs((parameter,), {parameter.name: text}), Success) for text in given)
 
 
+def likeness(name: str, other: str) -> float:
+    """How much two names are alike, from 0 to 1."""
+    return SequenceMatcher(None, name, other, autojunk=False).ratio()
+
+
 def naming(reading: Reading) -> Reading:
     """The reading of a slot whose text finds or names a record: it must be given."""
     parameter = reading.parameter
@@ -215,6 +243,6 @@ def naming(reading: Reading) -> Reading:
 
 
 def title_of(caption: str, otherwise: str) -> str:
-    """A caption as a title: one line, without the marks that forms put behind required fields."""
+    """A caption as a title: one line, without the marks that forms and tables put behind it."""
     line = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", " ", caption).split())
-    return line.strip(" *:")[:_LONGEST_TITLE].strip() or otherwise
+    return re.sub(r"[^\w)?%]+$", "", line.lstrip(" *"))[:_LONGEST_TITLE].strip() or otherwise

@@ -26,12 +26,13 @@ from surehand.core.workflow.bundle import (
     Rule,
     Step,
 )
+from surehand.core.workflow.compiler import slots
 from surehand.core.workflow.compiler.demonstration import Demonstration, Move, data_row, entered_text
 from surehand.core.workflow.compiler.pages import Name, Pages, gate, opened_path
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
 from surehand.core.workflow.compiler.slots import Slot, SlotKind, field_slot, named_slot, title_of
-from surehand.core.workflow.compiler.targets import Texts, common, group_of, names_of, once, renamed
-from surehand.core.workflow.compiler.texts import free_name, slug
+from surehand.core.workflow.compiler.targets import Texts, common, names_of, renamed
+from surehand.core.workflow.compiler.texts import free_name, looks_like_id, slug
 from surehand.core.workflow.recording import (
     Checked,
     Chose,
@@ -42,7 +43,7 @@ from surehand.core.workflow.recording import (
     Opened,
     Place,
 )
-from surehand.core.workflow.target import FromInput, PageGate, Target
+from surehand.core.workflow.target import FromInput, PageGate, Target, TargetKind
 
 Entries = tuple[Entered | Chose | Checked, ...]
 
@@ -81,6 +82,7 @@ class Builder:
     """The steps that are being made. Local to one compilation."""
 
     pages: Pages
+    saves: tuple[int, ...]
     slots: list[Slot] = field(factory=list[Slot])
     steps: list[PlannedStep] = field(factory=list[PlannedStep])
     rows: list[Row] = field(factory=list[Row])
@@ -155,8 +157,8 @@ def _enter(builder: Builder, moves: tuple[Move, ...], actions: Entries) -> None:
     if len({each.control for each in facts}) > 1:
         builder.refuse(RefusalCode.DEMONSTRATIONS_DIFFER, moves)
         return
-    texts = tuple(Texts(shown.telling, _named_texts(builder, number)) for number, shown in enumerate(builder.shown))
-    targets = common(tuple(action.candidates for action in actions), texts, tuple(map(group_of, facts)))
+    texts = tuple(Texts(shown.telling, (), shown.particular) for shown in builder.shown)
+    targets = _lasting(common(tuple(action.candidates for action in actions), texts), facts[0].control)
     page = _gate(builder, tuple(action.place for action in actions), targets)
     if not targets or page is None:
         builder.refuse(RefusalCode.PAGE_NOT_RECOGNISABLE if targets else RefusalCode.TARGET_NOT_UNIQUE, moves)
@@ -171,6 +173,13 @@ def _enter(builder: Builder, moves: tuple[Move, ...], actions: Entries) -> None:
     )
 
 
+def _lasting(targets: tuple[Target, ...], control: Control) -> tuple[Target, ...]:
+    """The targets, those last that another choice may change: what opens a list is often named by its choice."""
+    if control is not Control.LIST:
+        return targets
+    return tuple(sorted(targets, key=lambda target: target.kind is TargetKind.ROLE))
+
+
 def _field_slot(builder: Builder, moves: tuple[Move, ...], actions: Entries, target: Target) -> Slot:
     title = _caption(builder, tuple(action.facts for action in actions), target)
     count = sum(slot.kind is SlotKind.FIELD for slot in builder.slots) + 1
@@ -179,13 +188,14 @@ def _field_slot(builder: Builder, moves: tuple[Move, ...], actions: Entries, tar
         for shown, move, action in zip(builder.shown, moves, actions, strict=True)
         for rule in shown_rules(shown, move.event, entered_text(action))
     }
-    return field_slot(
-        builder.new_name(slug(title, "field") if title else f"field_{count}"),
-        title or f"Field {count}",
-        tuple(action.facts for action in actions),
-        tuple(map(entered_text, actions)),
-        seen,
+    entry = slots.Entry(
+        facts=tuple(action.facts for action in actions),
+        texts=tuple(map(entered_text, actions)),
+        seen=seen,
+        searched=any(isinstance(action, Chose) and action.searched for action in actions),
     )
+    name = builder.new_name(slug(title, "field") if title else f"field_{count}")
+    return field_slot(name, title or f"Field {count}", entry)
 
 
 def _caption(builder: Builder, facts: tuple[FieldFacts, ...], target: Target) -> str:
@@ -218,16 +228,15 @@ def shown_rules(shown: Demonstration, event: int, text: str) -> set[Rule]:
 
 def is_search(builder: Builder, moves: tuple[Move, ...], slot: Slot) -> bool:
     """Whether what was entered only found the row that was clicked later, in every recording."""
-    return all(
-        _finds_row(shown, move, text) for shown, move, text in zip(builder.shown, moves, slot.texts, strict=True)
-    )
+    played = zip(builder.shown, moves, slot.texts, builder.saves, strict=True)
+    return all(_finds_row(shown, move, text, save) for shown, move, text, save in played)
 
 
-def _finds_row(shown: Demonstration, move: Move, text: str) -> bool:
+def _finds_row(shown: Demonstration, move: Move, text: str, save: int) -> bool:
     if not isinstance(move.action, Entered) or not text:
         return False
     wanted = text.casefold()
-    for at in range(move.event + 1, len(shown.recording.events)):
+    for at in range(move.event + 1, save):
         cells = data_row(shown.recording, at)
         if cells:
             return any(wanted in cell.casefold() for _, cell in cells)
@@ -267,8 +276,8 @@ def _choose_step(
     builder: Builder, page: PageGate, target: Target, value: FromInput, actions: tuple[Chose, ...]
 ) -> ChooseStep:
     control = _CONTROLS.get(actions[0].facts.control, ChoiceControl.LIST)
-    plain = tuple(Texts(shown.known, ()) for shown in builder.shown)
-    shown = common(tuple(action.shown for action in actions), plain, tuple(once for _ in actions))
+    plain = tuple(Texts(shown.known) for shown in builder.shown)
+    shown = common(tuple(action.shown for action in actions), plain)
     is_list = control is ChoiceControl.LIST
     return ChooseStep(
         builder.new_id(f"choose_{value.name}"[:40]),
@@ -307,12 +316,13 @@ def click_target(
     cells = _cells(builder, moves, actions)
     texts = tuple(
         Texts(
-            shown.known if action.facts.control is Control.LINK else shown.telling,
+            shown.linked if action.facts.control is Control.LINK else shown.telling,
             (*((each[number], name) for name, _, each in cells), *_named_texts(builder, number)),
+            shown.particular,
         )
         for number, (shown, action) in enumerate(zip(builder.shown, actions, strict=True))
     )
-    found = common(tuple(action.candidates for action in actions), texts, tuple(once for _ in actions))
+    found = common(tuple(action.candidates for action in actions), texts)
     bound = next((target for target in found if names_of(target)), None)
     plain = next((target for target in found if not names_of(target)), None)
     if bound is None or not cells:
@@ -327,7 +337,10 @@ _Cells = tuple[tuple[str, str, tuple[str, ...]], ...]
 
 def _cells(builder: Builder, moves: Sequence[Move], actions: tuple[Clicked, ...]) -> _Cells:
     """The cells that all recordings have in the clicked row: a name, a caption, and their texts."""
-    rows = [dict(data_row(shown.recording, move.event)) for shown, move in zip(builder.shown, moves, strict=True)]
+    rows = [
+        {cell: _without_controls(text, action) for cell, text in data_row(shown.recording, move.event)}
+        for shown, move, action in zip(builder.shown, moves, actions, strict=True)
+    ]
     found: list[tuple[str, str, tuple[str, ...]]] = []
     for cell in sorted(set(rows[0]).intersection(*rows[1:])):
         texts = tuple(row[cell] for row in rows)
@@ -336,6 +349,13 @@ def _cells(builder: Builder, moves: Sequence[Move], actions: tuple[Clicked, ...]
         safe = "" if any(shown.telling.in_text(header) for shown in builder.shown) else header
         found.append((f"#{cell}" if slot is None else slot.name, title_of(safe, ""), texts))
     return tuple(found)
+
+
+def _without_controls(cell: str, action: Clicked) -> str:
+    """The id in a cell that holds controls too, where what was clicked is named by it."""
+    first, _, rest = cell.partition(" ")
+    named = any(re.search(rf"(?<!\w){re.escape(first)}(?!\w)", each.target.name) for each in action.candidates)
+    return first if rest and looks_like_id(first) and named else cell
 
 
 def _with_slots(builder: Builder, target: Target, cells: _Cells) -> Target:

@@ -49,10 +49,11 @@ class KnownTexts:
     _parts: tuple[str, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "KnownTexts":
-        """The values among which texts are looked for."""
+    def of(cls, texts: Iterable[str], parts: Iterable[str]) -> "KnownTexts":
+        """The texts that are looked for as a whole, and those that are looked for within others too."""
         whole = frozenset(words(text) or text.strip() for text in texts) - {""}
-        return cls(whole, tuple(sorted(each for each in whole if len(each) >= _SHORTEST_PART)))
+        long = {words(text) for text in parts if len(words(text)) >= _SHORTEST_PART}
+        return cls(whole, tuple(sorted(long)))
 
     def in_text(self, text: str) -> bool:
         """Whether the text is a known one, holds it as words, or, when it is longer, anywhere."""
@@ -76,7 +77,8 @@ def looks_like_id(text: str) -> bool:
     """Whether a segment or a member of a query is an id of something, and not a name that a programmer gave."""
     digits = sum(each.isdigit() for each in text)
     mixed = len(text) >= _MIXED and digits > 0
-    return text.isdigit() or digits > 1 or mixed or looks_like_identifier(text)
+    number = any(each.isdigit() for each in re.split("[._:~-]", text))
+    return number or digits > 1 or mixed or looks_like_identifier(text)
 
 
 def plain_text(text: str) -> str:
