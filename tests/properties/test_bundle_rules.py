@@ -60,7 +60,8 @@ def served(source: Source, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - eac
 
 def fill(value: Constant | FromInput = PATIENT, rule: Rule = Rule.IDENTIFIER, **more: Any) -> FillStep:  # noqa: ANN401
     """A field on the way to the record."""
-    return FillStep("extra", ON_SIGN_IN, label("extra"), value, rule, **{"part_of_record": False, **more})
+    more = {"part_of_record": False, **more}
+    return FillStep("extra", ON_SIGN_IN, label("extra"), value, rule, **more)
 
 
 def choose(**more: Any) -> ChooseStep:  # noqa: ANN401 - each member has its own type

@@ -87,9 +87,9 @@ _HARMLESS: tuple[st.SearchStrategy[dict[str, Any]], ...] = (
 
 
 def _case(way: tuple[Channel, Effect], inputs: Mapping[str, str], switches: list[dict[str, Any]]) -> Case:
-    merged = {name: value for each in switches for name, value in each.items()}
-    wrong = Wrong(**{"before": Before.NONE if way == (Channel.ONE_PAGE, Effect.CREATE) else Before.ONE, **merged})
-    return Case(channel=way[0], effect=way[1], inputs=inputs, wrong=wrong)
+    first = Before.NONE if way == (Channel.ONE_PAGE, Effect.CREATE) else Before.ONE
+    merged: dict[str, Any] = {"before": first, **{name: value for each in switches for name, value in each.items()}}
+    return Case(channel=way[0], effect=way[1], inputs=inputs, wrong=Wrong(**merged))
 
 
 def _cases(switches: tuple[st.SearchStrategy[dict[str, Any]], ...]) -> st.SearchStrategy[Case]:

@@ -44,7 +44,8 @@ def with_read_back(**more: Any) -> dict[str, object]:  # noqa: ANN401 - each mem
 
 def fill(value: Constant | FromInput, rule: Rule, page: PageGate = ON_SIGN_IN, **more: Any) -> FillStep:  # noqa: ANN401
     """A step that fills a field of its own, on the way to the record."""
-    return FillStep("extra", page, label("extra"), value, rule, **{"part_of_record": False, **more})
+    more = {"part_of_record": False, **more}
+    return FillStep("extra", page, label("extra"), value, rule, **more)
 
 
 LINE = Parameter(name="extra", type=ParameterType.LINE, title="Extra")

@@ -618,7 +618,7 @@ def _placed(bundle: Bundle) -> set[str]:
     """The inputs that have a place in an address, or in the name of a target."""
     paths, queries = addresses(bundle)
     texts = (*paths, *(part.value for part in queries), *(target.name for target in _targets(bundle)))
-    return set().union(*map(names_in, texts))
+    return {name for text in texts for name in names_in(text)}
 
 
 def _entered(bundle: Bundle) -> list[Value]:
