@@ -1,12 +1,13 @@
 """What the write fence costs: round trips through it against the same ones without it, in one interleaved run.
 
-Run ``python bench/fence.py``. It prints the times of a GET over a kept connection, and of a save (with its journal and
-boundary) against a bare POST.
+Run ``python bench/fence.py``. It prints the times of a GET over a kept connection, of a read by POST that twenty routes
+of one address ask for, and of a save (with its journal and boundary) against a bare POST.
 """
 
 import argparse
 import asyncio
 import json
+import re
 import secrets
 import statistics
 import sys
@@ -18,11 +19,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from surehand.core.workflow.fence import FenceRules
-from surehand.core.workflow.route import WriteRoute
+from surehand.core.workflow.route import GraphqlOperation, GraphqlRead, Operation, WriteRoute
 from surehand.shell.fence.client import Fence
 
 _FORM = "application/x-www-form-urlencoded"
 _ROUTE = WriteRoute("POST", "/save", _FORM)
+_DOCUMENT = f"query Q {{{' '.join(f'field{at}(id: $id) {{ id name }}' for at in range(60))}}}"
+_ASKS = json.dumps({"query": _DOCUMENT, "variables": {"id": "7"}}).encode()
+_OPERATIONS: tuple[Operation, ...] = (*(GraphqlOperation(f"Change{at}") for at in range(19)), GraphqlRead())
+_SHARED = tuple(WriteRoute("POST", "/api", "application/json", operation=each) for each in _OPERATIONS)
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2048\r\n\r\n" + bytes(2048)
 
 
@@ -30,8 +35,8 @@ async def _serve(reader: StreamReader, writer: StreamWriter) -> None:
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
-            if b"ontent-" in head and b"ength: 6" in head:
-                await reader.readexactly(6)
+            length = re.search(rb"ontent-[Ll]ength: ([0-9]+)", head)
+            await reader.readexactly(0 if length is None else int(length[1]))
             writer.write(_ANSWER)
             await writer.drain()
     except (OSError, asyncio.IncompleteReadError):
@@ -61,6 +66,20 @@ async def _reads(fence: Fence, origin: str, count: int) -> tuple[list[float], li
         through.append(await _exchange(*fenced, get % origin.encode()))
     direct[1].close()
     fenced[1].close()
+    await run.close()
+    return bare, through
+
+
+async def _asks(fence: Fence, origin: str, count: int) -> tuple[list[float], list[float]]:
+    run = await fence.open_run(f"run_{secrets.token_hex(16)}", FenceRules((origin,), _SHARED))
+    head = b"POST %b/api HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+    bare: list[float] = []
+    through: list[float] = []
+    for _ in range(count):
+        for times, address, target in ((bare, origin, b""), (through, run.proxy_url, origin.encode())):
+            connection = await _open(address)
+            times.append(await _exchange(*connection, head % (target, len(_ASKS), _ASKS)))
+            connection[1].close()
     await run.close()
     return bare, through
 
@@ -97,7 +116,7 @@ async def _measure(reads: int, saves: int) -> dict[str, dict[str, float]]:
         server = await asyncio.start_server(_serve, "127.0.0.1", 0)
         origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         rows = {"start": {"fence_ms": start}}
-        work: list[tuple[str, _Measure, int]] = [("get", _reads, reads), ("save", _saves, saves)]
+        work: list[tuple[str, _Measure, int]] = [("get", _reads, reads), ("ask", _asks, saves), ("save", _saves, saves)]
         for name, measure, count in work:
             bare, through = await measure(fence, origin, count)
             rows[name] = {

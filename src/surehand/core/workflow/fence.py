@@ -14,6 +14,7 @@ Laws of this module:
 import json
 import re
 from enum import Enum, unique
+from functools import cached_property
 from itertools import product
 from typing import assert_never, cast
 
@@ -21,15 +22,15 @@ from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.operation import (
+    Content,
     Field,
     alike,
-    holds,
     named_in_query,
     operations_meet,
     query_fields,
     unescaped,
 )
-from surehand.core.workflow.route import Operation, WriteRoute
+from surehand.core.workflow.route import WriteRoute
 from surehand.core.workflow.target import Path, QueryPart
 
 #: What a POST can be turned into by a header.
@@ -121,6 +122,11 @@ class RequestHead:
     oversized: bool = False
     body: bytes = field(default=b"", repr=False)
 
+    @cached_property
+    def content(self) -> Content:
+        """The body, read at most once however many routes ask."""
+        return Content(self.content_type, self.body)
+
 
 @unique
 class RequestKind(Enum):
@@ -177,7 +183,7 @@ def matches(route: WriteRoute, head: RequestHead) -> bool:
         and route.origin in (None, head.origin)
         and _path_fits(route.path, head.path)
         and _query_fits(route, head.path)
-        and (route.operation is None or _holds(route.operation, head))
+        and (route.operation is None or (not head.encoded and head.content.holds(route.operation)))
     )
 
 
@@ -211,10 +217,6 @@ def _repeats(route: WriteRoute, name: str) -> bool:
 def _stands(part: QueryPart, given: tuple[Field, ...]) -> bool:
     values = [each.value for each in given if each.name == part.name]
     return len(values) == 1 and part.value in ("*", values[0])
-
-
-def _holds(operation: Operation, head: RequestHead) -> bool:
-    return not head.encoded and holds(operation, head.content_type, head.body)
 
 
 def overlaps(one: WriteRoute, other: WriteRoute) -> bool:

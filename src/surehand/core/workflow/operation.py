@@ -13,6 +13,7 @@ The grammars: GraphQL specification, section 2 (lexical tokens, documents), and 
 
 import json
 import re
+from functools import cached_property
 from typing import Final, assert_never, cast
 
 from attrs import field, frozen
@@ -48,16 +49,40 @@ def holds(operation: Operation, content_type: str, body: bytes) -> bool:
         content_type: The content type as sent, with its parameters.
         body: The whole body, which is in no content encoding.
     """
-    match operation:
-        case GraphqlOperation() | GraphqlRead():
-            return graphql(content_type, body) == operation
-        case FormField(name=name, value=value):
-            found = _only(form_fields(content_type, body), name)
-            return found is not None and value in (None, found.value)
-        case JsonMember(name=name, value=value):
-            return _json_member(content_type, body, name) == value
-        case _:  # pragma: no cover
-            assert_never(operation)
+    return Content(content_type, body).holds(operation)
+
+
+@frozen
+class Content:
+    """A body and its type, for several questions: each kind of reading is done once, when it is asked for."""
+
+    content_type: str
+    body: bytes = field(repr=False)
+
+    def holds(self, operation: Operation) -> bool:
+        """As the function of this name."""
+        match operation:
+            case GraphqlOperation() | GraphqlRead():
+                return self._graphql == operation
+            case FormField(name=name, value=value):
+                found = _only(self._fields, name)
+                return found is not None and value in (None, found.value)
+            case JsonMember(name=name, value=value):
+                return _text_member(self._json, name) == value
+            case _:  # pragma: no cover
+                assert_never(operation)
+
+    @cached_property
+    def _graphql(self) -> GraphqlOperation | GraphqlRead | None:
+        return graphql(self.content_type, self.body)
+
+    @cached_property
+    def _fields(self) -> "tuple[Field, ...] | None":
+        return form_fields(self.content_type, self.body)
+
+    @cached_property
+    def _json(self) -> object:
+        return _json(self.content_type, self.body)
 
 
 def named_in_query(operation: Operation, name: str) -> bool:
@@ -186,8 +211,7 @@ def _stem(name: str) -> str:
 # JSON
 
 
-def _json_member(content_type: str, body: bytes, name: str) -> str | None:
-    data = _json(content_type, body)
+def _text_member(data: object, name: str) -> str | None:
     if not isinstance(data, dict):
         return None
     members = cast("dict[str, object]", data)
