@@ -2,7 +2,7 @@
 # WordPress 6 (Debian) on PHP's own server: the block editor and classic forms; a MariaDB of its own on a Unix socket.
 . "$(dirname "$0")/../lib.sh"
 running_already /wp-login.php
-apt_install php-cli php-mysql php-xml php-mbstring php-gd php-curl mariadb-server wordpress
+apt_install php-cli php-mysql php-xml php-mbstring php-gd php-curl mariadb-server wordpress wordpress-theme-twentytwentythree
 SITE="$STATE/www"
 DATA="$STATE/mysql"
 # The path of a socket is short, so it cannot stand in a deep state folder.
