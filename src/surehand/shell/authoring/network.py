@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from attrs import define, field, frozen
 from playwright.async_api import BrowserContext, Error, Request, Response, WebSocket
 
+from surehand.core.workflow.fence import asked_method
 from surehand.core.workflow.operation import graphql, holds
 from surehand.core.workflow.recording import Place
 from surehand.core.workflow.route import FormField, JsonMember, Operation
@@ -94,9 +95,9 @@ class Network:
         context.on("request", self._begun)
         context.on("response", self._answered)
         context.on("requestfinished", self._finished)
+        context.on("page", lambda page: page.on("websocket", self._opened))
 
-    def watch_sockets(self, socket: WebSocket) -> None:
-        """Note a WebSocket that a page opened."""
+    def _opened(self, socket: WebSocket) -> None:
         self._sockets.append((time.time() * 1000, socket.url))
 
     def _begun(self, request: Request) -> None:
@@ -160,7 +161,7 @@ def _sent(call: Call, submissions: list[Submitted]) -> Sent | None:
     kind = request.headers.get("content-type", "")
     return Sent(
         at=call.at,
-        method=request.method,
+        method=asked_method(request.method, request.headers.get("x-http-method-override")) or request.method,
         place=place,
         content_type=kind.partition(";")[0].strip().lower(),
         status_class=0 if response is None else min(response.status // 100, 9),

@@ -7,17 +7,19 @@ Laws of this module:
 - What could not be told makes the whole recording fail: a recording with a gap would be a wrong one.
 """
 
+import asyncio
 import json
 import os
 import time
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, Self
 
 from playwright.async_api import Browser, BrowserContext, Error, Page, Playwright, async_playwright
 
 from surehand.core.workflow.recording import Actor, Recording
 from surehand.shell.authoring.network import Network, origin_of
+from surehand.shell.authoring.session import SessionReader
 from surehand.shell.authoring.timeline import Timeline, make_recording
 from surehand.shell.authoring.watching import Watcher
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
@@ -25,6 +27,9 @@ from surehand.shell.engines.browser.viewing import LOCALE, TIME_ZONE, VIEWPORT
 from surehand.shell.process import clean_environment
 
 _LAUNCH_MS: Final = 30_000
+
+#: Seconds between two looks at the session.
+_SESSION_SECONDS: Final = 2.0
 
 
 class BrowserMissingError(Exception):
@@ -45,16 +50,17 @@ class Recorder:
     Args:
         context: A context without pages.
         origin: The origin of the app.
+        session: The session with which the context began.
     """
 
-    def __init__(self, context: BrowserContext, origin: str) -> None:
+    def __init__(self, context: BrowserContext, origin: str, session: str | None) -> None:
         self._context = context
         self._origin = origin
         self._timeline = Timeline()
         self._network = Network(context)
         self._watcher = Watcher(context, self._timeline)
+        self._session = SessionReader(context, session)
         self._agent_times: list[tuple[float, float]] = []
-        self._session = ""
         self.page: Page
 
     @classmethod
@@ -71,21 +77,28 @@ class Recorder:
             BrowserMissingError: There is no browser that starts.
             AppUnreachableError: The address does not open.
         """
-        async with AsyncExitStack() as held:
-            context = await held.enter_async_context(_fresh_context(headed=headed, session=session))
-            recorder = cls(context, origin_of(url))
+        async with _fresh_context(headed=headed, session=session) as context:
+            recorder = cls(context, origin_of(url), session)
             await recorder._start(url)
-            yield recorder
+            reading = asyncio.create_task(recorder._read_session())
+            try:
+                yield recorder
+            finally:
+                reading.cancel()
 
     async def _start(self, url: str) -> None:
         self._watcher.start()
         self.page = await self._context.new_page()
-        self.page.on("websocket", self._network.watch_sockets)
         await self._watcher.attach(self.page)
         try:
             await self.page.goto(url)
         except Error:
             raise AppUnreachableError from None
+
+    async def _read_session(self) -> None:
+        while True:
+            await asyncio.sleep(_SESSION_SECONDS)
+            await self._session.read()
 
     @contextmanager
     def acting_as(self, actor: Actor) -> Generator[None]:
@@ -107,10 +120,9 @@ class Recorder:
         return self._watcher.failures
 
     async def session_state(self) -> str:
-        """The session of the app as it is now, for the next recording or run."""
-        with suppress(Error):
-            self._session = json.dumps(await self._context.storage_state())
-        return self._session
+        """The session of the app as it is now, for the next recording or run; without what was typed into the app."""
+        await self._session.read()
+        return self._session.written(self._timeline.typed_after_sign_in())
 
     async def wait_closed(self) -> None:
         """Wait until the person has closed every window."""
@@ -127,7 +139,7 @@ class Recorder:
         with suppress(Error):
             await self._watcher.flush()
             await self._network.settle()
-            await self.session_state()
+            await self._session.read()
             await self._network.ask_again(self._origin)
         if self._watcher.failures:
             raise RecordingFailedError

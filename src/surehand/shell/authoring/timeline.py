@@ -109,6 +109,16 @@ class Timeline:
             action = Opened(place=report.place) if by_hand else Arrived(place=report.place)
         self.note(report.at, action)
 
+    def typed_after_sign_in(self) -> list[str]:
+        """What was entered or chosen after the last secret."""
+        signed_in = self.signed_in_at()
+        actions = [note.action for note in self.notes if note.at > signed_in]
+        return [each.value for each in actions if isinstance(each, Entered | Chose)]
+
+    def signed_in_at(self) -> float:
+        """When a secret was entered last."""
+        return max((note.at for note in self.notes if isinstance(note.action, SecretEntered)), default=0.0)
+
     def counted(self) -> list[Noted]:
         """What counts, in order."""
         counted = [
@@ -248,7 +258,7 @@ def _saved_before(answer: Answer, timeline: Timeline, writes: Iterable[float]) -
 
     What was entered to sign in is not saved.
     """
-    signed_in = max((note.at for note in timeline.notes if isinstance(note.action, SecretEntered)), default=0)
+    signed_in = timeline.signed_in_at()
     entered = (note.at for note in timeline.notes if isinstance(note.action, Entered | Chose | Checked))
     entries = [at for at in entered if signed_in < at < answer.at]
     since = max((at for at in entries if any(at <= write < answer.at for write in writes)), default=None)
