@@ -319,7 +319,8 @@ class _Chosen:
             ValueError: A rule of bundles is broken.
         """
         plan, steps, read = self.plan, self.steps(), self.read_back()
-        save = evolve(plan.save, page=self.gate(plan.save.page), target=self.target(plan.save.target))
+        route = evolve(plan.save.route, path=self.path(plan.save.route.path))
+        save = evolve(plan.save, page=self.gate(plan.save.page), target=self.target(plan.save.target), route=route)
         identity = self.identity()
         return Bundle(
             workflow=plan.workflow,
@@ -375,7 +376,7 @@ def _used(steps: tuple[Step, ...], save: SaveStep, identity: tuple[IdentityField
     shown = [item.expected for item in identity]
     names = {value.name for value in (*values, *shown) if isinstance(value, FromInput)}
     steps_names = set[str]().union(*map(_step_names, steps), names_of(save.target))
-    gates = [save.page.path, save.page.fragment or "", *(part.value for part in save.page.query)]
+    gates = [save.route.path, save.page.path, save.page.fragment or "", *(part.value for part in save.page.query)]
     source = read.source
     gates += [] if isinstance(source, DatabaseRecords) else [source.path]
     return names | steps_names | {name for text in gates for name in re.findall(PLACE, text)}

@@ -174,9 +174,8 @@ def _in_query(plan: Plan, slot: Slot) -> bool:
 
 
 def _value_evidence(plan: Plan, slot: Slot) -> Iterator[Evidence]:
-    yield Evidence(EvidenceCode.RECORDINGS, plan.recordings)
-    if plan.recordings > 1:
-        yield Evidence(EvidenceCode.SAME_IN_ALL if slot.same else EvidenceCode.RECORDINGS, plan.recordings)
+    same = plan.recordings > 1 and slot.same
+    yield Evidence(EvidenceCode.SAME_IN_ALL if same else EvidenceCode.RECORDINGS, plan.recordings)
     if any(item.slot == slot.name for item in plan.identity):
         yield Evidence(EvidenceCode.ON_SAVE_PAGE)
     if slot.kind is SlotKind.ROW and _any_row(plan, slot):
@@ -303,7 +302,7 @@ def _write_questions(writes: Writes) -> Iterator[Question]:
             kind=QuestionKind.ORIGIN,
             subject=origin,
             options=(Option.YES.value, Option.NO.value),
-            evidence=(Evidence(EvidenceCode.WRITE, count),),
+            evidence=(Evidence(EvidenceCode.REQUESTS, count),),
         )
     for number, other in enumerate(writes.others, 1):
         yield Question(

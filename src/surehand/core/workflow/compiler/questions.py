@@ -50,6 +50,7 @@ class Option(Enum):
     LISTED = "listed"
     OPEN = "open"
     TEXT = "text"
+    DECIMAL = "decimal"
     AT_ONCE = "at_once"
     KEY_BY_KEY = "key_by_key"
     NOT_PART = "not_part_of_record"
@@ -78,10 +79,9 @@ class EvidenceCode(Enum):
     OPTIONS_OFFERED = "options_offered"
     DATE_FORMS = "date_forms"
     REWRITTEN_BY_APP = "rewritten_by_app"
-    NOT_TYPED = "not_typed"
     ON_SAVE_PAGE = "on_save_page"
     ONE_ROW_ONLY = "one_row_only"
-    WRITE = "write"
+    REQUESTS = "requests"
     OPERATION = "operation"
     ONLY_QUERIES = "only_queries"
     TIMES_BEFORE_SAVE = "times_before_save"
@@ -94,8 +94,6 @@ class EvidenceCode(Enum):
     FIELD_READ_AS = "field_read_as"
     FIELDS_NOT_READ = "fields_not_read"
     MEMBER = "member"
-    UNIQUE_IN_LIST = "unique_in_list"
-    FORM_WRITES_ALL = "form_writes_all"
 
 
 @frozen

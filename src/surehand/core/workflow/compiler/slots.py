@@ -109,13 +109,19 @@ class Entry:
     """What was entered into one field, in each recording.
 
     ``facts`` are what the page declared, ``seen`` the rules under which the app showed the texts again, ``searched``
-    whether a list was searched, so that its options are not all of them.
+    whether a list was searched, so that its options are not all of them. ``before`` says that the field held something.
     """
 
     facts: tuple[FieldFacts, ...]
     texts: tuple[str, ...] = field(repr=False)
     seen: set[Rule]
     searched: bool
+    before: bool
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given: the page says so, or leaving it out would empty what the field held before."""
+        return self.before or any(each.required for each in self.facts)
 
 
 def field_slot(name: str, title: str, entry: Entry) -> Slot:
@@ -128,15 +134,14 @@ def field_slot(name: str, title: str, entry: Entry) -> Slot:
         texts=entry.texts,
         readings=tuple(_readings(name, title, entry)),
         control=facts[0].control,
-        required=any(each.required for each in facts) or facts[0].control in _CHOICES,
+        required=entry.required or facts[0].control in _CHOICES,
     )
 
 
 def _readings(name: str, title: str, entry: Entry) -> Iterator[Reading]:
     facts, texts = entry.facts, entry.texts
     control, given = facts[0].control, tuple(filter(None, texts))
-    required = any(each.required for each in facts)
-    base = Parameter(name=name, type=ParameterType.LINE, title=title, required=required)
+    base = Parameter(name=name, type=ParameterType.LINE, title=title, required=entry.required)
     if control is Control.CHECKBOX:
         yield _input(evolve(base, type=ParameterType.CHOICE, choices=("true", "false"), required=True))
     elif control in _CHOICES:
@@ -190,6 +195,8 @@ def _text_readings(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[
     forms = date_forms(texts)
     if len(set(texts)) == 1 or len(forms) != 1:
         yield Reading(option=Option.TEXT.value, parameter=_text_parameter(base, facts, texts))
+    if all(map(is_decimal, texts)):
+        yield Reading(option=Option.DECIMAL.value, parameter=evolve(base, type=ParameterType.DECIMAL))
     for form in forms:
         yield Reading(option=form.value, parameter=evolve(base, type=ParameterType.DATE), form=form)
 
@@ -198,7 +205,7 @@ def _text_parameter(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple
     """A text with the limits that the page declares; with fewer where our patterns cannot say the page's."""
     lines = facts[0].control is Control.TEXT or any(len(text.splitlines()) > 1 for text in texts)
     kind, longest = (ParameterType.TEXT, _LONGEST_TEXT) if lines else (ParameterType.LINE, _LONGEST_LINE)
-    plain = evolve(base, type=kind, max_length=longest, min_length=1 if base.required else 0)
+    plain = evolve(base, type=kind, max_length=longest, min_length=1 if any(each.required for each in facts) else 0)
     limit = min((each.max_length for each in facts if each.max_length), default=None)
     units = limit if limit is not None and limit <= _LONGEST_UNITS else None
     patterns = {each.pattern for each in facts}

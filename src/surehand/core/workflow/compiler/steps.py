@@ -193,6 +193,7 @@ def _field_slot(builder: Builder, moves: tuple[Move, ...], actions: Entries, tar
         texts=tuple(map(entered_text, actions)),
         seen=seen,
         searched=any(isinstance(action, Chose) and action.searched for action in actions),
+        before=any(isinstance(action, Entered) and action.before for action in actions),
     )
     name = builder.new_name(slug(title, "field") if title else f"field_{count}")
     return field_slot(name, title or f"Field {count}", entry)

@@ -7,12 +7,13 @@ Laws of this module:
 - What the sign-in itself sent is no write of the workflow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.workflow.compiler.demonstration import Demonstration, is_write
+from surehand.core.workflow.compiler.pages import Name, template
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
 from surehand.core.workflow.compiler.routes import path_template, query_template, told_apart, write_route
 from surehand.core.workflow.compiler.saving import Save, cause_of
@@ -54,8 +55,16 @@ class _Seen:
         return cause_of(self.shown, self.exchange)
 
 
-def writes_of(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> Result[Writes, CompileRefusal]:
-    """All writes of the recordings, told apart."""
+def writes_of(
+    shown: tuple[Demonstration, ...], saves: tuple[Save, ...], names: Sequence[Name]
+) -> Result[Writes, CompileRefusal]:
+    """All writes of the recordings, told apart.
+
+    Args:
+        shown: The demonstrations.
+        saves: The save of each.
+        names: What names a record: the save may go to that one alone.
+    """
     exchanges = tuple(each.recording.exchanges[save.exchange] for each, save in zip(shown, saves, strict=True))
     known = tuple(each.known for each in shown)
     places = tuple(exchange.place for exchange in exchanges)
@@ -73,9 +82,10 @@ def writes_of(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> Resu
     if clash is not None:
         event = _event(clash[0])
         return Failure(clash[0].shown.refusal(RefusalCode.SAVE_ROUTE_NOT_UNIQUE, event))
+    path = template(tuple(place.path for place in places), names, known)
     return Success(
         Writes(
-            save=save,
+            save=save if path is None else evolve(save, path=path),
             others=tuple(_other(each, group, save) for each, group in grouped.items()),
             sockets=tuple(sorted(_sockets(shown))),
             origins=_origins(shown),
