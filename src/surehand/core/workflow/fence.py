@@ -178,7 +178,7 @@ def matches(route: WriteRoute, head: RequestHead) -> bool:
     """
     return (
         not head.oversized
-        and _method(head) == route.method
+        and asked_method(head.method, head.override) == route.method
         and _media_type(head.content_type) == route.content_type
         and route.origin in (None, head.origin)
         and _path_fits(route.path, head.path)
@@ -187,12 +187,14 @@ def matches(route: WriteRoute, head: RequestHead) -> bool:
     )
 
 
-def _method(head: RequestHead) -> str | None:
-    """The method that the server takes, when that is certain."""
-    if head.override is None:
-        return head.method
-    override = head.override.upper()
-    return override if head.method == "POST" and override in _OVERRIDING else None
+def asked_method(method: str, override: str | None) -> str | None:
+    """The method that an app asks for: the one sent, or the one of the header ``X-HTTP-Method-Override`` on a POST.
+
+    ``None`` when the two leave it in doubt.
+    """
+    if override is None:
+        return method
+    return override.upper() if method == "POST" and override.upper() in _OVERRIDING else None
 
 
 def _query_fits(route: WriteRoute, path: str) -> bool:
