@@ -265,19 +265,13 @@ class Registry:
         write_durably(path, content)
 
     def _read(self, kind: str, bundle: str, policy: str) -> bytes | None:
-        """The content of a record; ``None`` for one that is missing, and nothing for one that cannot be read."""
-        try:
-            return read_start(self._path(kind, bundle, policy), LARGEST_RECORD + 1)
-        except FileNotFoundError:
-            return None
-        except (OSError, UnsafeFileError):
-            return b""
+        return _content(self._path(kind, bundle, policy))
 
     def _listed(self) -> Iterator[Listed]:
         key, now = self._key(), self.now()
         for path in sorted((self._folder / ADMITTED).glob("*.json")):
             bundle, _, policy = path.stem.partition(".")
-            content = self._read(ADMITTED, bundle, policy)
+            content = _content(path)
             opened = open_record(content, AdmissionRecord, key)
             if isinstance(opened, Failure):
                 yield Listed(None, opened.failure())
@@ -285,6 +279,16 @@ class Registry:
             record = opened.unwrap()
             found = verify_admission(content, key, bundle=bundle, policy=policy, profile=record.profile, now=now)
             yield Listed(record, InForce() if isinstance(found, Success) else found.failure())
+
+
+def _content(path: Path) -> bytes | None:
+    """The content of a record; ``None`` for one that is missing, and nothing for one that cannot be read."""
+    try:
+        return read_start(path, LARGEST_RECORD + 1)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnsafeFileError):
+        return b""
 
 
 def facts_of(folder: BundleFolder, origin: str | None = None) -> BundleFacts:

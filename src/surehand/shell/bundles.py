@@ -219,6 +219,8 @@ def _read_file(path: Path) -> bytes:
 
 
 def _refuse_strangers(folder: Path) -> None:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise BundleRefusedError(BundleProblem.NOT_A_FOLDER)
     if folder.exists() and {each.name for each in folder.iterdir()} - LARGEST.keys():
         raise BundleRefusedError(BundleProblem.FILE_UNKNOWN)
 

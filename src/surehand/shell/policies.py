@@ -121,10 +121,13 @@ def load_policy(name: str) -> Policy:
         return POLICIES[name]
     try:
         with Path(name).open("rb") as stream:
-            text = stream.read(LARGEST_POLICY + 1)
-        data = tomllib.loads(text.decode()) if len(text) <= LARGEST_POLICY else None
+            text = stream.read(LARGEST_POLICY)
+            whole = not stream.read(1)
+        data = tomllib.loads(text.decode())
     except (OSError, ValueError, RecursionError):
-        raise ConfigError(f"the policy is neither {_either()} nor a TOML file that can be read") from None
+        raise ConfigError(f"the policy is neither {_either()} nor the TOML file of one") from None
+    if not whole:
+        raise ConfigError("the policy file is too large")
     read = parse_policy(data)
     if isinstance(read, Failure):
         faults = "; ".join(sorted({f"{_place(fault.path)} {fault.code.value}" for fault in read.failure()}))
