@@ -134,6 +134,48 @@ class TestCaptions:
         assert visit.do(Fill(caption("Notes"), None, "x")) == WRONG_PAGE
         assert value(visit, caption("Title")) == "a"
 
+    @pytest.mark.parametrize(
+        "page",
+        [
+            "<div><div><span>Status</span>:</div><p> New </p></div><div><div><span>Ward</span>:</div><p>ICU</p></div>",
+            "<dl><dt>Status</dt><dd>New</dd><dt>Ward</dt><dd>ICU</dd></dl>",
+            "<table><tr><th>Status</th><td>New</td></tr><tr><th>Ward</th><td>ICU</td></tr></table>",
+            "<table><tr><td><b>Status</b></td><td>New</td></tr><tr><td><b>Ward</b></td><td>ICU</td></tr></table>",
+        ],
+    )
+    @pytest.mark.parametrize("around", ["{}", "<header><i>Search</i><input value=no></header><main>{}</main>"])
+    def test_where_there_is_no_control_it_is_the_one_text_beside(
+        self, visit: Visit, site: Site, page: str, around: str
+    ) -> None:
+        show(visit, site, around.format(page))
+
+        assert visit.do(ReadTexts((caption("Status"), caption("Ward")), (None, None))) == Texts(("New", "ICU"))
+
+    @pytest.mark.parametrize(
+        "page",
+        [
+            "<dl><dt>Status</dt><dd>New</dd><dd>Old</dd><dt>Ward</dt></dl>",
+            "<table><tr><th>Status</th><td>New</td><td>Old</td></tr></table>",
+            "<dl><dt>Status</dt><dt>Ward</dt><dd>ICU</dd></dl>",
+        ],
+    )
+    def test_several_texts_beside_are_none(self, visit: Visit, site: Site, page: str) -> None:
+        show(visit, site, page)
+
+        assert value(visit, caption("Status")) == MISSING
+
+    def test_a_help_text_does_not_stand_between_a_text_and_its_control(self, visit: Visit, site: Site) -> None:
+        show(visit, site, "<div><div><b>Pulse</b><i>per minute</i></div><div><input value=72> bpm</div></div>")
+
+        assert value(visit, caption("Pulse")) == "72"
+
+    def test_a_group_of_radio_buttons_is_one_field(self, visit: Visit, site: Site) -> None:
+        radios = "".join(f"<label><input type=radio name=kind {on}> {on or 'none'}</label>" for on in ("", "checked"))
+        show(visit, site, f"<form>{radios}</form><form>{radios.replace('kind', 'other')}</form>")
+
+        assert value(visit, attribute("name", "kind")) == "checked"
+        assert value(visit, attribute("type", "radio")) == NOT_UNIQUE
+
     def test_a_control_in_a_shadow_tree_is_found(self, visit: Visit, site: Site) -> None:
         inner = "<div><p>Ward</p><input value=inside></div>"
         show(visit, site, f"<div id=h></div><script>h.attachShadow({{mode: 'open'}}).innerHTML = `{inner}`</script>")

@@ -37,7 +37,7 @@ from surehand.shell.store.base import RunStore
 T = TypeVar("T")
 
 #: Short waits for what never comes.
-SHORT = Limits(wait_ms=900, open_ms=20_000, write_ms=900, answer_ms=10_000, react_ms=3_000, read_ms=2_000)
+SHORT = Limits(wait_ms=2_000, open_ms=20_000, write_ms=900, answer_ms=10_000, react_ms=3_000, read_ms=2_000)
 
 #: Long waits for what does come, also on a busy machine; only the answer to a save is not waited for that long.
 PATIENT = Limits(wait_ms=20_000, open_ms=20_000, write_ms=20_000, answer_ms=2_500, react_ms=3_000, read_ms=2_000)

@@ -19,7 +19,7 @@ from surehand.core.workflow.bundle import ChoiceControl, Entry, Key
 from surehand.core.workflow.commands import Check, Choose, Click, FaultKind, Fill
 from surehand.shell.engines.browser.finding import page_question, question, selector
 from surehand.shell.engines.browser.traffic import Traffic
-from surehand.shell.engines.browser.viewing import LOOK_AGAIN, VALUES, View, ask
+from surehand.shell.engines.browser.viewing import LOOK_AGAIN, STATES, View, ask
 
 _OPTION_LABELS: Final = question("optionLabels")
 _GUARD: Final = question("guard")
@@ -196,7 +196,7 @@ class Hand:
     async def _set(self, box: Locator, *, checked: bool) -> FaultKind | None:
         """Click a box that is not what it should be, and wait until it is, or is not going to be."""
         wanted = "true" if checked else "false"
-        seen = await self.view.read((box,))
+        seen = await self.view.read((box,), STATES)
         if isinstance(seen, FaultKind):
             return await self.view.why(box) if seen is FaultKind.TARGET_MISSING else seen
         if seen == (wanted,):
@@ -211,7 +211,7 @@ class Hand:
     async def _until(self, box: Locator, wanted: str) -> None:
         deadline = self.view.deadline()
         while True:
-            if await ask(box, VALUES) == [wanted] or self.view.is_over(deadline):
+            if await ask(box, STATES) == [wanted] or self.view.is_over(deadline):
                 return
             await asyncio.sleep(LOOK_AGAIN)
 

@@ -3,6 +3,7 @@
 // Laws of this file:
 // - It is one expression: a function that gives an object of functions. It keeps nothing but one guard for each window.
 // - Names are compared as a whole. Only the white space of the layout is evened out; a no-break space is somebody's own.
+// - What stands beside a text is the one control there or, where there is none, the one text; several are none.
 // - Nothing is changed on the page: no attribute, no element, no style.
 // - What selectors ask for is given as a list of elements, so that several are told from one.
 () => {
@@ -85,6 +86,56 @@
   };
   const radios = els => Array.from(new Set(els.flatMap(el => (el.matches(RADIOS) ? [el] : all(el, RADIOS).filter(isSeen)))));
 
+  // What stands beside a text
+
+  const upFrom = function* (el, root) {
+    for (let place = el; place; place = place === root ? null : parent(place)) yield place;
+  };
+  // A control and what it is made of are one: the field inside a combobox, the host around what is edited.
+  const controlsIn = place => {
+    const seen = all(place, CONTROLS).filter(isSeen);
+    const inner = seen.filter(one => one.isContentEditable || !seen.some(other => other !== one && within(other, one)));
+    return inner.filter(one => !inner.some(other => other !== one && within(one, other)));
+  };
+  const hasTextBefore = (place, control) => {
+    const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const follows = control.compareDocumentPosition(texts.currentNode) & Node.DOCUMENT_POSITION_PRECEDING;
+      if (follows && words(texts.currentNode.data) !== '' && shown(texts.currentNode.parentElement)) return true;
+    }
+    return false;
+  };
+  // Whether the text is among the first that stand before the control, and not one of something else far away.
+  const belongs = (control, text) => {
+    for (let place = parent(control); place; place = parent(place)) {
+      if (within(text, place)) return true;
+      if (hasTextBefore(place, control)) return false;
+    }
+    return false;
+  };
+  // The one other part of the first place that has any: the second cell of a row, what a term is explained by.
+  const partBeside = (text, root) => {
+    let mine = text;
+    for (const place of upFrom(parent(text), root)) {
+      const parts = Array.from(place.children);
+      const from = parts.indexOf(mine) + 1;
+      const next = parts.slice(from).findIndex(part => part.matches('dt'));
+      const near = mine.matches('dt') ? parts.slice(from, next < 0 ? undefined : from + next) : parts;
+      const others = near.filter(part => part !== mine && shown(part) && plain(part) !== '');
+      if (others.length) return others.length === 1 ? others : [];
+      mine = place;
+    }
+    return [];
+  };
+  const beside = (text, root) => {
+    for (const place of upFrom(text, root)) {
+      const controls = controlsIn(place);
+      if (controls.length === 1 && belongs(controls[0], text)) return controls;
+      if (controls.length) return controls.some(control => belongs(control, text)) ? [] : partBeside(text, root);
+    }
+    return partBeside(text, root);
+  };
+
   // What fields hold
 
   const editorText = el => {
@@ -101,6 +152,11 @@
     return el.isContentEditable ? editorText(el) : el.innerText ?? '';
   };
   const isChecked = el => value(el) === 'true';
+  const chosenOf = els => radios(els).filter(isChecked).map(labelText).join('\n');
+  const isGroup = els => {
+    const places = els.map(el => (el.name ? `${el.name} of ${Array.from(document.forms).indexOf(el.form)}` : el.closest('[role=radiogroup]')));
+    return els.length > 1 && els.every(el => el.matches(RADIOS)) && new Set(places).size === 1 && places[0] !== null;
+  };
   const choice = el => {
     if (el.matches('input, textarea, select')) return value(el);
     const inner = all(el, 'input').filter(shown);
@@ -181,19 +237,8 @@
     page: (root, gate) => (fits(gate) ? [document.documentElement] : []),
     shown: root => (isSeen(root) ? [root] : []),
     caption: (root, caption) => {
-      const found = new Set();
-      for (const el of all(root, '*')) {
-        if (ownText(el) !== words(caption) || el.closest(CONTROLS) || !shown(el)) continue;
-        for (let place = el; place; place = place === root ? null : parent(place)) {
-          const seen = all(place, CONTROLS).filter(isSeen);
-          // A control and what it is made of are one: the field inside a combobox, the host around what is edited.
-          const inner = seen.filter(one => !seen.some(other => other !== one && within(other, one)) || one.isContentEditable);
-          const beside = inner.filter(one => !inner.some(other => other !== one && within(one, other)));
-          if (beside.length === 1) found.add(beside[0]);
-          if (beside.length) break;
-        }
-      }
-      return Array.from(found);
+      const named = all(root, '*').filter(el => ownText(el) === words(caption) && !el.closest(CONTROLS) && shown(el));
+      return Array.from(new Set(named.flatMap(el => beside(el, root))));
     },
     dialog: root => {
       const open = all(root, DIALOGS).filter(el => shown(el) && !clipped(el));
@@ -220,12 +265,11 @@
 
     // Questions: asked of all elements that were found at once, so that finding and looking are one moment.
 
-    values: els => els.map(value),
+    // All buttons of one group of radio buttons are one field.
+    values: els => (isGroup(els) ? [chosenOf(els)] : els.map(el => (el.matches('[role=radiogroup]') ? chosenOf([el]) : value(el)))),
+    states: els => els.map(value),
     choices: els => els.map(choice),
-    chosenRadio: els => {
-      const group = radios(els);
-      return group.length ? [group.filter(isChecked).map(labelText).join('\n')] : [];
-    },
+    chosenRadio: els => (radios(els).length ? [chosenOf(els)] : []),
     optionLabels: els =>
       els.map(el => (el instanceof HTMLSelectElement ? Array.from(el.options, option => option.label) : null)),
     count: els => els.length,

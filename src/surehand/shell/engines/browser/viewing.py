@@ -35,8 +35,9 @@ LAYOUT_SPACE: Final = " \t\r\n\f"
 #: Seconds between two looks at a page that is not there yet.
 LOOK_AGAIN: Final = 0.02
 
-#: Questions about what elements hold: fields and texts, lists that open, and groups of radio buttons.
+#: Questions about what elements hold: fields and texts, boxes, lists that open, and groups of radio buttons.
 VALUES: Final = question("values")
+STATES: Final = question("states")
 CHOICES: Final = question("choices")
 CHOSEN_RADIO: Final = question("chosenRadio")
 
