@@ -274,7 +274,13 @@ def _app_crew(settings: Settings, chosen: BundleSettings, mode: Mode, origin: st
 
     if find_chromium() is None:
         raise EngineUnavailableError(FailedCheck.BROWSER_MISSING)
-    executor = WorkerExecutor(premises.folder, mode, headed=settings.headed, places=chosen.parallel_per_app)
+    executor = WorkerExecutor(
+        premises.folder,
+        mode,
+        headed=settings.headed,
+        places=chosen.parallel_per_app,
+        databases=chosen.databases,
+    )
     crew = _AppCrew(origin, executor)
     try:
         executor.warm_up()
