@@ -57,6 +57,7 @@ _CATEGORIES = {
     PauseCategory.HUMAN_REQUIRED,
     PauseCategory.PLACEHOLDER_EFFECT,
     PauseCategory.DELIVERY_UNCERTAIN,
+    PauseCategory.POSSIBLE_DUPLICATE,
 }
 
 #: Small enough for many audits, closed under taking facts away, and wide enough that every reason is reached.
