@@ -24,8 +24,8 @@ from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import BrowserEngine
 from surehand.shell.engines.browser.executor import WorkerExecutor
-from surehand.shell.engines.browser.viewing import Limits
 from surehand.shell.engines.browser.readback import Network
+from surehand.shell.engines.browser.viewing import Limits
 from surehand.shell.execution import execute_run
 from surehand.shell.fence.client import Fence
 from surehand.shell.fence.dial import Dialer, examine

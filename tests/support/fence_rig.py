@@ -73,7 +73,7 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig(
+async def rig(  # noqa: PLR0913 - a test names the one or two that it is about
     fence: Fence,
     *,
     tls: ssl.SSLContext | None = None,
