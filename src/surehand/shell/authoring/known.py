@@ -15,9 +15,13 @@ from attrs import define, field, frozen
 from surehand.core.workflow.bundle import DateForm, Rule
 from surehand.core.workflow.compare import read_date, same, written_date
 from surehand.core.workflow.params import is_decimal
+from surehand.core.workflow.recording import Candidates
+from surehand.core.workflow.target import TargetKind
 
 #: White space that layout adds around a text.
 _LAYOUT_SPACE: Final = " \t\r\n\f"
+
+_NAMING: Final = frozenset({TargetKind.LABEL, TargetKind.ROLE})
 
 
 @frozen
@@ -39,21 +43,43 @@ class KnownTexts:
     """What was entered or stood in a clicked row, by the key of the event."""
 
     _texts: dict[str, str] = field(factory=dict[str, str], repr=False)
+    _boxes: dict[str, list[Form]] = field(factory=dict[str, list[Form]])
+    _box_states: dict[str, tuple[set[str], str]] = field(factory=dict[str, tuple[set[str], str]])
 
     def add(self, key: str, text: str) -> list[Form]:
         """Know one more text; returns its forms."""
         self._texts[key] = text
         return list(_forms(key, text))
 
+    def add_box(self, key: str, candidates: Candidates, caption: str, *, checked: bool) -> list[Form]:
+        """Know the state of a box, by what names it; returns its forms."""
+        names = [each.target for each in candidates if each.target.kind in _NAMING or each.target.attribute == "name"]
+        state = "true" if checked else "false"
+        forms = dict.fromkeys(f"box {each.kind.value} {each.name} {state}" for each in names)
+        self._boxes[key] = [Form(form, key, Rule.CHOICE) for form in forms]
+        self._box_states[key] = ({_plain_name(name) for name in (*(each.name for each in names), caption)}, state)
+        return self._boxes[key]
+
+    def find_box(self, member: str, text: str) -> Form | None:
+        """The box whose state a member of a record holds, if it is called as the member is."""
+        name = _plain_name(member.rpartition(".")[2])
+        keys = [key for key, (names, state) in self._box_states.items() if name and name in names and state == text]
+        return Form(text, keys[-1], Rule.CHOICE) if keys else None
+
     def all_forms(self) -> list[Form]:
         """The forms of everything that is known."""
-        return [form for key, text in self._texts.items() for form in _forms(key, text)]
+        forms = [form for key, text in self._texts.items() for form in _forms(key, text)]
+        return forms + [form for boxes in self._boxes.values() for form in boxes]
 
     def find(self, text: str) -> list[Form]:
         """The known texts that a text is, each under the strictest rule, the last one first."""
         shown = text.strip(_LAYOUT_SPACE)
         found = (_match(key, known, shown) for key, known in reversed(self._texts.items()) if shown and known)
         return [form for form in found if form is not None]
+
+
+def _plain_name(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def _match(key: str, known: str, shown: str) -> Form | None:

@@ -232,6 +232,7 @@ class Look {
     this.names = new Map();
     this.shownNow = new Map();
     this.labels = null;
+    this.captions = new Map();
     this.dialogs = null;
   }
   name(el) {
@@ -252,6 +253,10 @@ class Look {
     }
     return this.labels.get(text) ?? [];
   }
+  captioned(text) {
+    if (!this.captions.has(text)) this.captions.set(text, elements.caption(document.documentElement, text));
+    return this.captions.get(text);
+  }
   dialog() {
     return (this.dialogs ??= elements.dialog(document));
   }
@@ -270,28 +275,37 @@ const looksGenerated = text => GENERATED.some(shape => shape.test(text));
 
 const attributesOf = el => {
   const own = Array.from(el.attributes, attribute => attribute.name);
-  const data = own.filter(name => /^data-[a-z][a-z0-9-]*$/.test(name) && !/^data-(v-|react|testid$|select2-id)/.test(name));
+  const data = own.filter(name => /^data-[a-z][a-z0-9-]*$/.test(name) && !/^data-(v-|react|testid$|select2-id|.*(value|initial|original|current|default|content))/.test(name));
   return [...ATTRIBUTES.slice(0, 3), ...data, ...ATTRIBUTES.slice(3)].filter(name => isWay(el, name, el.getAttribute(name)));
 };
 const isWay = (el, name, text) => {
   if (!text || text.length > LONGEST_NAME || looksGenerated(text) || /[\n\r\t]/.test(text)) return false;
   if (name === 'href') return rowOf(el) === null;
+  if (name !== 'value' && text === el.value) return false;
   if (name === 'class') return !STATES.test(text);
   if (name === 'value') return el.matches('button, input[type=submit], input[type=button], input[type=radio], input[type=checkbox]');
   if (name === 'type') return el.matches('button, input') && text === 'submit';
   return true;
 };
 
-const captionNear = el => {
-  for (let place = el, climbs = 0; place && climbs < 6; place = parentOf(place), climbs += 1) {
-    const texts = everything(place).filter(it => it !== el && !el.contains(it) && !it.closest('option, script, style'));
-    for (const it of texts) {
-      const text = squash(Array.from(it.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
-      if (text && text.length <= LONGEST_NAME && /\p{L}/u.test(text) && elements.caption(document, text).includes(el)) return text;
+// The text beside which the element stands, as a run would find it: of the texts before it, the nearest that means it.
+const captionNear = (el, look) => {
+  const tried = new Set();
+  for (let place = parentOf(el), climbs = 0; place && climbs < 5; place = parentOf(place), climbs += 1) {
+    for (const text of textsBefore(el, place).reverse().slice(0, 3)) {
+      if (tried.has(text)) continue;
+      if (tried.add(text).size > 5) return '';
+      if (look.captioned(text).includes(el)) return text;
     }
   }
   return '';
 };
+const ownText = el => squash(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
+const textsBefore = (el, place) => {
+  const before = everything(place).filter(it => precedes(it, el) && !it.closest('option, script, style, button'));
+  return before.map(ownText).filter(text => text.length <= LONGEST_NAME && /\p{L}/u.test(text));
+};
+const precedes = (one, other) => (one.compareDocumentPosition(other) & 4) !== 0 && !one.contains(other);
 
 // Every way to the element with what it matches in the whole document, best first; without rows and dialogs.
 const waysTo = (el, look) => {
@@ -314,12 +328,12 @@ const waysTo = (el, look) => {
     const text = el.getAttribute(attribute);
     ways.push([{ kind: 'attribute', name: text, attribute }, shown(look.all.filter(it => it.getAttribute(attribute) === text))]);
   }
-  if (!ways.some(([way, found]) => ['role', 'label'].includes(way.kind) && found.length === 1) && el.matches(FIELDS)) {
-    const caption = captionNear(el);
-    if (caption) ways.push([{ kind: 'caption', name: caption }, elements.caption(document, caption)]);
-  }
+  const isNamed = ways.some(([way, found]) => ['role', 'label'].includes(way.kind) && found.length === 1 && !isNamedByContent(el));
+  const caption = isNamed || el.matches('a, button, input[type=submit], input[type=button]') ? '' : captionNear(el, look);
+  if (caption) ways.push([{ kind: 'caption', name: caption }, look.captioned(caption)]);
   return ways;
 };
+const isNamedByContent = el => NAMED_BY_CONTENT.has(roleOf(el)) && !named(el) && !el.labels?.length;
 const FIELDS = 'input, textarea, select, [contenteditable], [role=textbox], [role=combobox], [role=listbox], ' +
   '[role=spinbutton], [role=checkbox], [role=switch], [role=slider]';
 
@@ -389,4 +403,22 @@ const frameName = () => {
   } catch {
     return window.name.slice(0, LONGEST_NAME);
   }
+};
+
+// Groups of radio buttons
+
+const groupOf = el => {
+  const all = Array.from(el.getRootNode().querySelectorAll('input[type=radio]'));
+  return el.name ? all.filter(it => it.name === el.name && it.form === el.form) : [el];
+};
+// What holds exactly the buttons of one group.
+const ownGroup = el => {
+  const around = el.closest('[role=radiogroup], fieldset');
+  const others = Array.from(around?.querySelectorAll('input:not([type=hidden]), select, textarea') ?? []);
+  return others.length === groupOf(el).length && others.every(it => groupOf(el).includes(it)) ? around : null;
+};
+const groupCandidates = (el, look) => {
+  const around = ownGroup(el);
+  const candidates = [...candidatesFor(el, look, groupOf(el)), ...(around ? candidatesFor(around, look) : [])];
+  return candidates.filter(it => it.matches === 1).slice(0, MOST_WAYS);
 };

@@ -73,6 +73,13 @@ const landmarksOf = look => {
   return found;
 };
 
+// Boxes are known by what names them and by their state.
+
+const boxForms = (candidates, checked) => {
+  const naming = candidates.map(it => it.target).filter(it => ['label', 'role'].includes(it.kind) || it.attribute === 'name');
+  return Array.from(new Set(naming.map(it => `box ${it.kind} ${it.name} ${checked}`)));
+};
+
 // What a page shows
 
 const MOST_SHOWN = 200;
@@ -94,8 +101,17 @@ const matchesIn = (root, look) => {
     const before = found.length;
     inner.forEach(walk);
     if (el.isContentEditable && !isField) return;
-    const hits = found.length === before || isField ? knownAs(shownText(el)) : [];
-    if (hits.length && look.shows(el)) found.push([el, hits]);
+    if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) return boxHits(el);
+    if (el.matches('label') && el.control?.type === 'radio') return;
+    const text = el.type === 'radio' ? el.checked && nameOf(el) : shownText(el);
+    const hits = text && (found.length === before || isField) ? knownAs(text) : [];
+    if (hits.length && (look.shows(el) || el.type === 'radio')) found.push([el, hits]);
+  };
+  const boxHits = el => {
+    const candidates = known.size ? candidatesFor(el, look) : [];
+    const hits = boxForms(candidates, elements.values([el])[0]).flatMap(form => known.get(form) ?? []);
+    const keys = new Set(hits.map(([key]) => key));
+    if (keys.size) found.push([el, Array.from(keys, key => [key, 'choice', 'yyyy-mm-dd'])]);
   };
   walk(root);
   return found;
@@ -106,7 +122,10 @@ const seen = look => {
   if (known.size > 0) {
     for (const [el, hits] of matchesIn(document.body ?? document.documentElement, look)) {
       const fresh = hits.filter(([key]) => (counts.get(key) ?? 0) < MOST_FOR_ONE);
-      const candidates = fresh.length ? candidatesFor(el, look) : [];
+      const ways = fresh.length === 0 ? [] : el.type === 'radio' ? groupCandidates(el, look) : candidatesFor(el, look);
+      // What is found by the very text that it shows is there only as long as it shows that.
+      const own = squash(elements.values([el])[0]);
+      const candidates = ways.filter(({ target }) => target.name !== own);
       for (const [key, rule, form] of candidates.length ? fresh : []) {
         counts.set(key, (counts.get(key) ?? 0) + 1);
         showings.push({ key, rule, form, candidates });

@@ -132,7 +132,7 @@ def _members(record: Json, records: list[Json], old: Json | None, known: KnownTe
 
 def _member(name: str, text: str, unique: bool, was: dict[str, str] | None, known: KnownTexts) -> Member:
     # What was entered last says more than a cell of a row that was clicked.
-    best = max(known.find(text), key=lambda form: "/" not in form.key, default=None)
+    best = max(known.find(text), key=lambda form: "/" not in form.key, default=known.find_box(name, text))
     return Member(
         name=name,
         unique=unique,

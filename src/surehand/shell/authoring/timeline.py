@@ -85,6 +85,8 @@ class Timeline:
         match told.action:
             case Entered(value=value) | Chose(value=value):
                 return self.known.add(told.id, value)
+            case Checked(candidates=candidates, facts=facts, checked=checked):
+                return self.known.add_box(told.id, candidates, facts.caption, checked=checked)
             case Clicked(row=row):
                 cells = [at for at in told.keys if at < len(row)]
                 return [form for at in cells for form in self.known.add(f"{told.id}/{at}", row[at])]
@@ -217,12 +219,12 @@ def _pages(pages: list[Page], notes: list[Noted], known: Callable[[str], Known |
         place = page.page.place
         where = (after, place.origin, place.path, place.query, place.fragment)
         seen.pop(where, None)
-        showings = tuple(
+        showings = [
             Showing(known=event, rule=shown.rule, candidates=shown.candidates, form=shown.form)
             for shown in page.page.showings
             if (event := known(shown.key)) is not None and event.event < after
-        )
-        seen[where] = PageSeen(after=after, place=place, showings=showings, links=page.page.links)
+        ]
+        seen[where] = PageSeen(after=after, place=place, showings=tuple(dict.fromkeys(showings)), links=page.page.links)
     return tuple(seen.values())[-_MOST_PAGES:]
 
 

@@ -93,9 +93,8 @@ const captionBeside = el => {
     const ahead = labels.filter(it => precedes(it, el) && !it.querySelector('input, select, textarea') && squash(it.textContent) && isShown(it));
     if (ahead.length) return squash(ahead[ahead.length - 1].textContent);
   }
-  return captionNear(el);
+  return captionNear(el, lookNow());
 };
-const precedes = (one, other) => (one.compareDocumentPosition(other) & 4) !== 0 && !one.contains(other);
 const controlOf = el => {
   if (el.tagName === 'SELECT') return 'select';
   if (el.tagName === 'TEXTAREA') return 'text';
@@ -117,17 +116,6 @@ const factsOf = (el, control = controlOf(el)) => {
     ...(el.maxLength >= 0 ? { max_length: el.maxLength } : {}), ...Object.fromEntries(given),
   };
 };
-// What holds exactly the buttons of one group.
-const ownGroup = el => {
-  const around = el.closest('[role=radiogroup], fieldset');
-  const others = Array.from(around?.querySelectorAll('input:not([type=hidden]), select, textarea') ?? []);
-  return others.length === groupOf(el).length && others.every(it => groupOf(el).includes(it)) ? around : null;
-};
-const groupOf = el => {
-  const all = Array.from(el.getRootNode().querySelectorAll('input[type=radio]'));
-  return el.name ? all.filter(it => it.name === el.name && it.form === el.form) : [el];
-};
-
 // Typing
 
 let session = null;
@@ -252,13 +240,7 @@ const choseNative = el => {
   chosenBefore.set(el, chosen);
   fresh.forEach(value => choose(el, value, candidatesFor(el, lookNow())));
 };
-const choseRadio = el => {
-  const group = groupOf(el);
-  const look = lookNow();
-  const around = ownGroup(el);
-  const candidates = [...candidatesFor(el, look, group), ...(around ? candidatesFor(around, look) : [])];
-  choose(el, nameOf(el), candidates.filter(it => it.matches === 1).slice(0, MOST_WAYS));
-};
+const choseRadio = el => choose(el, nameOf(el), groupCandidates(el, lookNow()));
 const choose = (el, value, candidates) => {
   finish();
   settle();
@@ -271,7 +253,8 @@ const checkedBox = (el, checked) => {
   const look = lookNow();
   const visible = isShown(el) ? el : Array.from(el.labels ?? []).find(isShown) ?? el;
   const candidates = candidatesFor(el, look).concat(visible === el ? [] : candidatesFor(visible, look)).slice(0, MOST_WAYS);
-  happened({ kind: 'checked', place: placeOf(look), candidates, facts: factsOf(el), checked });
+  const id = happened({ kind: 'checked', place: placeOf(look), candidates, facts: factsOf(el), checked });
+  know(boxForms(candidates, checked).map(form => [form, id, 'choice', 'yyyy-mm-dd']));
 };
 
 // Clicking
@@ -376,9 +359,12 @@ const onPointerUp = event => {
   // comes: the press was all there is.
   const pressed = down;
   if (pressed === null || !event.isTrusted) return;
-  note(observer.takeRecords());
   const at = Date.now();
-  if (changes !== pressed.changes || !isShown(pressed.actor)) later(() => down === pressed && clicked(pressed, 1, at));
+  const hasReacted = () => {
+    note(observer.takeRecords());
+    return changes !== pressed.changes || !isShown(pressed.actor);
+  };
+  later(() => down === pressed && hasReacted() && clicked(pressed, 1, at));
 };
 const onClick = event => {
   if (!event.isTrusted) return;
@@ -434,7 +420,8 @@ const turned = ({ actor, checked, action }, id) => {
   const now = box?.getAttribute('aria-checked') ?? String(checked !== 'true');
   if (now === checked) return;
   const { place, candidates, facts } = action;
-  happened({ kind: 'checked', place, candidates, facts: { ...facts, control: 'checkbox' }, checked: now === 'true' }, { replaces: [id] });
+  const told = happened({ kind: 'checked', place, candidates, facts: { ...facts, control: 'checkbox' }, checked: now === 'true' }, { replaces: [id] });
+  know(boxForms(candidates, now === 'true').map(form => [form, told, 'choice', 'yyyy-mm-dd']));
 };
 // An option was taken when it is gone and its text stands in what opened the list, or beside it.
 const taken = ({ option, text, options }, id, from) => {
@@ -452,8 +439,8 @@ const taken = ({ option, text, options }, id, from) => {
 };
 // What holds nothing but the opener can stand for it.
 const waysToOpen = (candidates, from, text) => {
-  const isPassing = ({ target }) => [text, from.text].includes(target.name);
-  const all = [...candidates.filter(it => !isPassing(it)), ...waysAround(from), ...candidates.filter(isPassing)];
+  const isPassing = ({ target }) => [text, from.text].includes(target.name) || (target.kind === 'role' && isNamedByContent(from.el));
+  const all = [...candidates.filter(it => !isPassing(it)), ...waysAround(from)];
   return [...all.filter(it => it.matches === 1), ...all.filter(it => it.matches !== 1)].slice(0, MOST_WAYS);
 };
 const waysAround = from => {
