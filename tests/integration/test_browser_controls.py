@@ -4,7 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.browser import NOTE_FORM, PATIENT, SAVE_ROUTE, Lab, Site, Visit, button, by_test_id, label, laboratory
+from support.browser import (
+    NOTE_FORM,
+    PATIENT,
+    SAVE_ROUTE,
+    Lab,
+    Site,
+    Visit,
+    attribute,
+    button,
+    by_test_id,
+    label,
+    laboratory,
+)
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import ChoiceControl, DialogAnswer, Entry, Key
 from surehand.core.workflow.commands import (
@@ -75,11 +87,6 @@ def holds(visit: Visit, target: Target, control: ChoiceControl | None = None) ->
     return seen.values[0] if isinstance(seen, Texts) else seen
 
 
-def attribute(name: str, value: str) -> Target:
-    """A target by an attribute."""
-    return Target(TargetKind.ATTRIBUTE, value, attribute=name)
-
-
 def typed(text: str, then: Key | None = None) -> Fill:
     """Type a text into the note."""
     return Fill(NOTE, None, text, Entry.TYPE, then)
@@ -112,8 +119,8 @@ class TestTyping:
         assert (holds(visit, NOTE), site.posts) == ("OLD", [])
 
     def test_a_model_that_listens_to_keys_hears_every_one(self, patient: Visit, site: Site) -> None:
-        page = "<div aria-label=Note contenteditable onkeyup='told.textContent = innerText'>x</div><p id=told data-testid=told></p>"
-        show(patient, site, page)
+        model = "<div aria-label=Note contenteditable onkeyup='told.textContent = innerText'>x</div><p id=told></p>"
+        show(patient, site, model)
 
         assert patient.do(Fill(NOTE, None, "set at once")) == Done()
         assert patient.ask("() => told.textContent") == ""
@@ -121,8 +128,9 @@ class TestTyping:
         assert patient.ask("() => told.textContent") == "by key"
 
     def test_an_editor_that_continues_lists_is_seen_through(self, patient: Visit, site: Site) -> None:
-        bullet = "if (event.key === 'Enter') { event.preventDefault(); setRangeText('\\n* ', selectionStart, selectionEnd, 'end') }"
-        show(patient, site, f'<label>Note <textarea onkeydown="{bullet}"></textarea></label>')
+        bullet = "setRangeText('\\n* ', selectionStart, selectionEnd, 'end')"
+        press = f"if (event.key === 'Enter') {{ event.preventDefault(); {bullet} }}"
+        show(patient, site, f'<label>Note <textarea onkeydown="{press}"></textarea></label>')
 
         assert patient.do(typed("* a\n* b")) == Done()
         assert holds(patient, NOTE) == "* a\n* * b"
@@ -202,16 +210,18 @@ class TestWidgetsThatRewrite:
 
 
 RADIOS = """<fieldset><legend>Kind</legend><label><input type=radio name=kind value=1> No</label>
-<label><input type=radio name=kind value=2> Not at this time</label><label><input type=radio name=kind value=3> Yes</label></fieldset>
+<label><input type=radio name=kind value=2> Not at this time</label>
+<label><input type=radio name=kind value=3> Yes</label></fieldset>
 <label><input type=radio name=other value=3> Yes</label>"""
 
 HIDDEN_RADIOS = (
     "<style>fieldset input {position: absolute; opacity: 0} fieldset label {display: block}</style>" + RADIOS
 )
 NO_BOX_RADIOS = "<style>fieldset input {display: none} fieldset label {display: block}</style>" + RADIOS
-ROLE_RADIOS = """<div role=radiogroup aria-label=Kind>{}</div>""".format(
+_TAKE = "for (const radio of parentNode.children) radio.ariaChecked = radio === this"
+ROLE_RADIOS = "<div role=radiogroup aria-label=Kind>{}</div>".format(
     "".join(
-        f'<div role=radio aria-checked=false tabindex=0 onclick="for (const r of parentNode.children) r.ariaChecked = r === this">{name}</div>'
+        f'<div role=radio aria-checked=false tabindex=0 onclick="{_TAKE}">{name}</div>'
         for name in ("No", "Not at this time", "Yes")
     )
 )
@@ -278,7 +288,10 @@ BOXES = {
     "plain": "<label><input type=checkbox> Signed</label>",
     "transparent": "<label>Signed <input type=checkbox style='opacity:0;position:absolute'><i></i></label>",
     "not_shown": "<input type=checkbox id=s style='display:none'><label for=s>Signed</label>",
-    "one_pixel": "<input type=checkbox id=s style='position:absolute;width:1px;height:1px;clip:rect(0,0,0,0)'><label for=s>Signed</label>",
+    "one_pixel": (
+        "<input type=checkbox id=s style='position:absolute;width:1px;height:1px;clip:rect(0,0,0,0)'>"
+        "<label for=s>Signed</label>"
+    ),
     "checkbox": toggle("checkbox"),
     "switch": toggle("switch"),
 }
@@ -324,13 +337,17 @@ class TestBoxes:
 
 
 #: A list of the app's own: it opens upon a click, shows its options after a while, and takes what is clicked.
-LIST = """<div><span id=trigger role=combobox aria-label=Ward tabindex=0 style="display:inline-block;width:200px">Choose</span></div>
+LIST = """<style>span {{ display: inline-block; width: 200px }}</style>
+<div><span id=trigger role=combobox aria-label=Ward tabindex=0>Choose</span></div>
 <div id=panel style="display:none">{search}<ul id=list role=listbox></ul></div><script>
 const names = {names};
 const render = () => list.replaceChildren(...names.filter(name => {filter}).map(name => {{
     const item = document.createElement('li');
     {item}
-    item.onclick = () => {{ trigger.innerHTML = name + '<button>×</button><b aria-hidden=true>▾</b>'; panel.style.display = 'none'; }};
+    item.onclick = () => {{
+        trigger.innerHTML = name + '<button>&times;</button><b aria-hidden=true>more</b>';
+        panel.style.display = 'none';
+    }};
     return item;
 }}));
 trigger.onclick = () => {{ panel.style.display = ''; setTimeout(render, {late}); {focus} }};
@@ -444,7 +461,7 @@ class TestLists:
         assert self.shown(patient) == "Adam"
 
     def test_a_covered_option_is_not_taken(self, visit: Visit, site: Site) -> None:
-        toast = "<div id=toast hidden style='position:fixed;inset:60px 0 0 0;background:#eee'>Wait</div>"
+        toast = "<div id=toast hidden style='position:fixed;inset:30px 0 0 0;background:#eee'>Wait</div>"
         cover = "<script>trigger.addEventListener('click', () => toast.hidden = false)</script>"
         show(visit, site, open_list(["Ada"]) + toast + cover)
 

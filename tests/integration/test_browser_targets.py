@@ -4,7 +4,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.browser import PATIENT, SHORT, Lab, Site, Visit, button, by_test_id, eventually, heading, label, laboratory
+from support.browser import (
+    PATIENT,
+    SHORT,
+    Lab,
+    Site,
+    Visit,
+    attribute,
+    button,
+    by_test_id,
+    caption,
+    eventually,
+    heading,
+    label,
+    laboratory,
+)
 from surehand.core.workflow.commands import (
     CheckPage,
     Click,
@@ -56,16 +70,6 @@ def value(visit: Visit, target: Target, row: str | None = None) -> object:
     """What the page holds there: the text, or why there is none."""
     seen = visit.do(ReadValue(target, row))
     return seen.values[0] if isinstance(seen, Texts) else seen
-
-
-def attribute(name: str, text: str) -> Target:
-    """A target by an attribute."""
-    return Target(TargetKind.ATTRIBUTE, text, attribute=name)
-
-
-def caption(name: str, within: Within | None = None) -> Target:
-    """A target by the text beside it."""
-    return Target(TargetKind.CAPTION, name, within=within)
 
 
 class TestAttributes:
@@ -383,7 +387,7 @@ show();
 #: Whether an act of ours is under way in the page.
 IS_GUARDED = "() => (window[Symbol.for('surehand.guard')]?.gate ?? null) !== null"
 
-COMMANDS = [
+COMMANDS: list[Fill | Click] = [
     Fill(label("Note"), None, "x"),
     Click(button("Save"), None),
 ]

@@ -25,7 +25,7 @@ from surehand.core.workflow.fence import FenceRules
 from surehand.core.workflow.params import Parameter, ParameterType
 from surehand.core.workflow.route import WriteRoute
 from surehand.core.workflow.source import JsonRecords
-from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind
+from surehand.core.workflow.target import Constant, FromInput, PageGate, Target, TargetKind, Within
 from surehand.shell.engines.base import AppTarget, Job
 from surehand.shell.engines.browser.engine import Tools, start_tools
 from surehand.shell.engines.browser.page import PageCommand, PageObservation, RunPage
@@ -64,6 +64,16 @@ def heading(name: str) -> Target:
 def by_test_id(name: str) -> Target:
     """A target by its test id."""
     return Target(TargetKind.TEST_ID, name)
+
+
+def attribute(name: str, value: str) -> Target:
+    """A target by an attribute."""
+    return Target(TargetKind.ATTRIBUTE, value, attribute=name)
+
+
+def caption(name: str, within: Within | None = None) -> Target:
+    """A target by the text beside it."""
+    return Target(TargetKind.CAPTION, name, within=within)
 
 
 @define

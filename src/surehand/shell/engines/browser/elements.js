@@ -97,11 +97,12 @@
     const inner = seen.filter(one => one.isContentEditable || !seen.some(other => other !== one && within(other, one)));
     return inner.filter(one => !inner.some(other => other !== one && within(one, other)));
   };
+  const follows = (el, other) => (other.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
   const hasTextBefore = (place, control) => {
     const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
-      const follows = control.compareDocumentPosition(texts.currentNode) & Node.DOCUMENT_POSITION_PRECEDING;
-      if (follows && words(texts.currentNode.data) !== '' && shown(texts.currentNode.parentElement)) return true;
+      const { data, parentElement } = texts.currentNode;
+      if (follows(control, texts.currentNode) && words(data) !== '' && shown(parentElement)) return true;
     }
     return false;
   };
@@ -113,27 +114,33 @@
     }
     return false;
   };
-  // The one other part of the first place that has any: the second cell of a row, what a term is explained by.
-  const partBeside = (text, root) => {
-    let mine = text;
-    for (const place of upFrom(parent(text), root)) {
-      const parts = Array.from(place.children);
-      const from = parts.indexOf(mine) + 1;
-      const next = parts.slice(from).findIndex(part => part.matches('dt'));
-      const near = mine.matches('dt') ? parts.slice(from, next < 0 ? undefined : from + next) : parts;
-      const others = near.filter(part => part !== mine && shown(part) && plain(part) !== '');
-      if (others.length) return others.length === 1 ? others : [];
-      mine = place;
-    }
-    return [];
+  // What else a place shows beside one of its parts: of a list of terms, what explains the term.
+  const othersIn = (place, mine) => {
+    const parts = Array.from(place.children);
+    const from = parts.indexOf(mine) + 1;
+    const next = parts.slice(from).findIndex(part => part.matches('dt'));
+    const near = mine.matches('dt') ? parts.slice(from, next < 0 ? undefined : from + next) : parts;
+    return near.filter(part => part !== mine && shown(part) && plain(part) !== '');
   };
+  // Whether a control comes after this part of the place, with no other text before it.
+  const isNext = (place, mine, control) =>
+    follows(control, mine) && othersIn(place, mine).every(part => within(control, part) || follows(part, control));
   const beside = (text, root) => {
+    let mine = text;
+    let others = [];
     for (const place of upFrom(text, root)) {
       const controls = controlsIn(place);
-      if (controls.length === 1 && belongs(controls[0], text)) return controls;
-      if (controls.length) return controls.some(control => belongs(control, text)) ? [] : partBeside(text, root);
+      if (controls.length) {
+        const fits = others.length ? isNext(place, mine, controls[0]) : belongs(controls[0], text);
+        if (controls.length === 1 && fits) return controls;
+        break;
+      }
+      if (place !== text && !others.length) others = othersIn(place, mine);
+      // A term and a cell have what they name in their own list or row.
+      if (others.length && mine.matches('dt, td, th, [role=cell], [role=rowheader]')) break;
+      mine = place;
     }
-    return partBeside(text, root);
+    return others.length === 1 ? others : [];
   };
 
   // What fields hold
