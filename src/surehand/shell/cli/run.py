@@ -34,6 +34,7 @@ Examples:
   surehand run add_triage_note --inputs entry.json --request-id referral-17
   compose-entry | surehand run add_triage_note --inputs - --request-id referral-17 --json
   surehand run add_order --bundles workflows --inputs order.json --request-id order-4
+  surehand run workflows/add_order --dry-run
 
 {EXIT_TABLE}
 """
@@ -41,8 +42,9 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("workflow")
-@click.option("--inputs", "source", required=True, metavar="FILE|-", help="A JSON object of texts by input name.")
-@click.option("--request-id", required=True, help="Your id of this entry: one per entry, the same for every retry.")
+@click.option("--inputs", "source", metavar="FILE|-", help="A JSON object of texts by input name; needed to run.")
+@click.option("--request-id", help="Your id of this entry: one per entry, the same for every retry; needed to run.")
+@click.option("--dry-run", is_flag=True, help="Only say which checks would refuse a run; WORKFLOW may be a folder.")
 @click.option(
     "--wait", type=click.IntRange(0, 600), default=60, show_default=True, help="Seconds until the run is told to stop."
 )
@@ -56,8 +58,9 @@ def command(  # noqa: PLR0913 - one parameter for each option
     ctx: click.Context,
     *,
     workflow: str,
-    source: str,
-    request_id: str,
+    source: str | None,
+    request_id: str | None,
+    dry_run: bool,
     wait: int,
     headed: bool,
     bundles: str | None,
@@ -74,10 +77,16 @@ def command(  # noqa: PLR0913 - one parameter for each option
     The inputs are read from a file or from standard input. After the wait, or Ctrl+C, the run is told to stop:
     it stops if it has not reached the save, and is checked to its end if it has.
     """
+    said = BundleArguments(folder=bundles, profile=profile, policy=policy, key_file=key_file, apps=url)
+    if dry_run:
+        from surehand.shell.cli.dry_run import explain  # noqa: PLC0415 - only where it is asked for
+
+        ctx.exit(explain(workflow, said, runs_dir, as_json=as_json))
+    if source is None or request_id is None:
+        raise click.UsageError("a run needs --inputs and --request-id")
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
 
     inputs = read_inputs(source)
-    said = BundleArguments(folder=bundles, profile=profile, policy=policy, key_file=key_file, apps=url)
     with Surehand.open(runs_dir, sandbox_engine, bundles=said, headed=headed) as hand:
         try:
             result = _end_of(hand, hand.run_workflow(workflow, inputs, request_id, wait_seconds=0), wait)
