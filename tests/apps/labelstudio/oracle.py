@@ -19,5 +19,5 @@ def records(state: Path) -> list[Mapping[str, object]]:
 
 def _annotation(row: Mapping[str, object]) -> Mapping[str, object]:
     results = cast("list[dict[str, object]]", json.loads(str(row["result"])))
-    values = {str(one["from_name"]): cast("dict[str, object]", one["value"])[str(one["type"])] for one in results}
+    values = {str(one["from_name"]): next(iter(cast("dict[str, object]", one["value"]).values())) for one in results}
     return {"id": row["id"], "letter": json.loads(str(row["data"]))["text"], "count": len(results), **values}

@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from apps.apps import cache_folder
 
@@ -19,5 +20,12 @@ def records(state: Path) -> list[Mapping[str, object]]:
     return [_profile(profile) for profile in json.loads(done.stdout)]
 
 
-def _profile(profile: Mapping[str, object]) -> Mapping[str, object]:
-    return profile
+def _profile(profile: Mapping[str, Any]) -> Mapping[str, object]:
+    volume = profile["volume"]
+    return {
+        "id": profile["id"],
+        "name": profile["name"],
+        "model": profile["model"],
+        "heated_bed": profile["heatedBed"],
+        **{name: volume[name] for name in ("width", "depth", "height", "formFactor", "origin")},
+    }

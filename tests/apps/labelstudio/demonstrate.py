@@ -1,0 +1,60 @@
+"""A letter is labelled as a complaint, with a day, an age and a remark; drafts are saved by themselves meanwhile."""
+
+from apps.apps import App, Saved
+from apps.demonstration import Values
+from apps.person import see, tick, write, write_date
+from playwright.async_api import Page
+
+_ROWS = (
+    ("The ward was cold. (1)", "2026-03-04", "34", "Heating is repaired."),
+    ("The food was late. (4)", "2026-03-05", "71", "Küche informiert – „erledigt“."),
+    ("The ward was cold. (5)", "2024-02-29", "5", "Extra blanket 🙂"),
+    ("The food was late. (8)", "2026-12-31", "99", 'It\'s "late" & <cold>'),
+    ("The ward was cold. (9)", "2026-01-01", "18", "Niña de la habitación 4"),
+    ("The food was late. (12)", "2026-05-17", "45", "100% {sure} \\ twice"),
+    ("The ward was cold. (13)", "2026-06-30", "60", "Zażółć gęślą jaźń"),
+    ("The food was late. (16)", "2026-07-07", "27", "r" * 150),
+    ("The ward was cold. (17)", "2026-08-08", "83", "寒い部屋"),
+    ("When is my visit? (3)", "2026-10-25", "52", "O'Brien called."),
+)
+
+INPUTS: tuple[Values, ...] = tuple(
+    {"letter": letter, "day": day, "age": age, "remark": remark} for letter, day, age, remark in _ROWS
+)
+
+
+async def sign_in(page: Page, app: App) -> None:
+    """By email address and password."""
+    await page.goto(f"{app.origin}/user/login/")
+    await write(page.locator("#email"), app.credentials.user)
+    await write(page.locator("#password"), app.credentials.password)
+    await page.get_by_role("button", name="Log In").click()
+    await see(page.get_by_text("Letters").first)
+
+
+async def demonstrate(page: Page, app: App, values: Values) -> None:
+    """Label a letter, and open it once more."""
+    await page.goto(f"{app.origin}/projects/1/data")
+    await page.get_by_text(values["letter"], exact=True).first.click()
+    await tick(page.get_by_role("checkbox", name="Complaint[1]"), wanted=True)
+    await write_date(page.locator("input[name=when-date]"), values["day"])
+    await write(page.locator("input[name=age]"), values["age"])
+    await write(page.locator("[name=note]"), values["remark"])
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Submit current annotation").click()
+    await see(page.get_by_text("Update", exact=True))
+    await page.goto(f"{app.origin}/projects/1/data")
+    await page.get_by_text(values["letter"], exact=True).first.click()
+    await see(page.get_by_text("Update", exact=True))
+
+
+def expected(values: Values) -> Saved:
+    """The annotation as it stands in the table."""
+    return {
+        "letter": values["letter"],
+        "count": 4,
+        "kind": ["Complaint"],
+        "when": values["day"],
+        "age": int(values["age"]),
+        "note": [values["remark"]],
+    }
