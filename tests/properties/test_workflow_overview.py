@@ -147,7 +147,7 @@ CARD = Card(name="w", title="A title", purpose="A purpose.", done_means="A meani
 
 
 class TestACardSaysLessBeforeItIsTooLarge:
-    """The whole card, or its titles, or its names; kinds, lengths and what is required always stay."""
+    """The whole card, or its titles, or its names; kinds and what is required always stay."""
 
     def test_a_card_that_fits_is_shown_whole(self) -> None:
         assert fitting(CARD, lambda _: True) is CARD
@@ -164,9 +164,10 @@ class TestACardSaysLessBeforeItIsTooLarge:
 
         assert (shown.title, shown.purpose, shown.done_means) == ("w", DEFAULT_PURPOSE, DEFAULT_DONE_MEANS)
         assert [each.title for each in shown.inputs] == ["note", "other"]
-        assert [(each.type, each.required, each.max_length) for each in shown.inputs] == [
-            (each.type, each.required, each.max_length) for each in CARD.inputs
+        assert [(each.type, each.required) for each in shown.inputs] == [
+            (each.type, each.required) for each in CARD.inputs
         ]
+        assert all(each.details_left_out for each in shown.inputs)
 
     def test_a_card_of_a_bundle_is_shortened_to_names_of_the_same_inputs(self) -> None:
         card = default_card(BUNDLE)

@@ -147,9 +147,12 @@ def _without_details(card: Card) -> Card:
 
 
 def _bare(card: Card) -> Card:
-    """Names, kinds and lengths, in fixed words."""
-    inputs = tuple(evolve(_cut(each), title=each.name) for each in card.inputs)
-    return evolve(card, title=card.name, purpose=DEFAULT_PURPOSE, done_means=DEFAULT_DONE_MEANS, inputs=inputs)
+    """Names, kinds and what is required, in fixed words."""
+    inputs = tuple(
+        CardInput(name=each.name, type=each.type, title=each.name, required=each.required, details_left_out=True)
+        for each in card.inputs
+    )
+    return Card(name=card.name, title=card.name, purpose=DEFAULT_PURPOSE, done_means=DEFAULT_DONE_MEANS, inputs=inputs)
 
 
 def _warning(bundle: Bundle, written: WrittenCard) -> CardWarning | None:
