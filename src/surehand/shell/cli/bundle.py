@@ -40,6 +40,13 @@ EXPLAINED = {
     BundleProblem.SEAL_BROKEN: "this machine did not make the seal that stands in its name",
 }
 
+EPILOG = """\b
+Examples:
+  surehand bundle verify orders/add_order
+  surehand bundle show orders/add_order
+  surehand bundle diff orders/add_order orders/add_order.new
+"""
+
 VERIFY_EPILOG = """\b
 Examples:
   surehand bundle verify orders/add_order
@@ -77,7 +84,7 @@ Exit codes:
 """
 
 
-@click.group()
+@click.group(epilog=EPILOG)
 def command() -> None:
     """Verify, seal, show and compare the folders of workflows."""
 
