@@ -29,7 +29,7 @@ PAGE = "<h1>Visit</h1><dl><dt>Status</dt><dd> New </dd></dl><textarea name=note>
 def listed(*keys: str) -> str:
     """A page that lists visits."""
     links = "".join(
-        f"<li><a href='/visits/{key}?from=list'>open</a><a href='/visits/{key}/edit'>edit</a></li>" for key in keys
+        f"<li><a href='/visits/{key}?a=1'>open</a><a href='/visits/{key}/edit'>edit</a></li>" for key in keys
     )
     return f"<h1>Visits</h1><a href='/'>Home</a><a href='http://127.0.0.1:9/visits/x'>elsewhere</a><ul id=list>{links}</ul>"
 
