@@ -174,6 +174,29 @@ def seal_bundle(
     return _write(folder, materials, None if plain else key, secret, machine_folder)
 
 
+def copy_bundle(
+    folder: BundleFolder, to: Path, *, key: BundleKey | None = None, machine_folder: Path | None = None
+) -> BundleFolder:
+    """Copy a bundle byte by byte, as it was judged, into a folder that is made for it.
+
+    Args:
+        folder: The bundle.
+        to: The folder of the copy.
+        key: What encrypted files are opened with.
+        machine_folder: Where this machine's signing key lies; default: the user's configuration folder.
+
+    Raises:
+        BundleRefusedError: It is not the bundle any more that was judged, or the copy cannot be written.
+    """
+    files = _read_folder(folder.path)
+    _refuse_strangers(to)
+    _write_files(to, files)
+    copied = load_bundle(to, key=key, machine_folder=machine_folder)
+    if copied.digest != folder.digest:
+        raise BundleRefusedError(BundleProblem.FILE_CHANGED)
+    return copied
+
+
 def _key_of(path: Path) -> bytes:
     try:
         if path.stat().st_mode & _OTHERS_MAY:
@@ -231,10 +254,16 @@ def _write(
     """Write the files, the manifest last, and read them again."""
     protection = Protection(passphrase=_passphrase(key), salt=new_salt(SALT_BYTES), signer=secret)
     files = _or_refuse(make_files(materials, protection, version("surehand")))
+    _write_files(folder, files)
+    return load_bundle(folder, key=key, machine_folder=machine_folder)
+
+
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a bundle; without the manifest, which is the last of them, the folder holds none."""
     try:
         private_folder(folder)
         (folder / MANIFEST_FILE).unlink(missing_ok=True)
-        for name, content in files.items():
+        for name, content in sorted(files.items(), key=lambda each: each[0] == MANIFEST_FILE):
             write_durably(folder / name, content)
         if CARD_FILE not in files:
             (folder / CARD_FILE).unlink(missing_ok=True)
@@ -243,7 +272,6 @@ def _write(
         raise BundleRefusedError(BundleProblem.NOT_A_FOLDER) from None
     except OSError:
         raise BundleRefusedError(BundleProblem.UNREADABLE) from None
-    return load_bundle(folder, key=key, machine_folder=machine_folder)
 
 
 def _card_text(card: WrittenCard) -> bytes:

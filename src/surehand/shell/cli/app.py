@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "bundle": "surehand.shell.cli.bundle",
     "certify": "surehand.shell.cli.certify",
     "admit": "surehand.shell.cli.admit",
+    "emit-skill": "surehand.shell.cli.skill",
     "audit": "surehand.shell.cli.audit",
     "doctor": "surehand.shell.cli.doctor",
     "install": "surehand.shell.cli.install",
@@ -141,29 +142,25 @@ def key_file_option(function: CommandFunction) -> CommandFunction:
 def policy_option(function: CommandFunction) -> CommandFunction:
     """``--policy``."""
     return click.option(
-        "--policy", default="permissive", show_default=True, metavar="NAME|FILE", help="The policy, or its TOML file."
+        "--policy",
+        metavar="NAME|FILE",
+        help="The policy, or its TOML file.  [default: bundles.policy of the settings file, or permissive]",
     )(function)
 
 
-def origin_option(function: CommandFunction) -> CommandFunction:
-    """``--origin``."""
+def url_option(function: CommandFunction) -> CommandFunction:
+    """``--url``."""
     return click.option(
-        "--origin", callback=_as_origin, metavar="URL", help="Where the app is, if not where it was recorded."
-    )(function)
-
-
-def bundle_options(function: CommandFunction) -> CommandFunction:
-    """Which workflows of the user's own are served, and how strictly: what ``BundleArguments`` takes."""
-    function = click.option(
         "--url",
         multiple=True,
         metavar="[NAMED=]ORIGIN",
         help="Where the app is, for bundles that name none, or in the place of the origin NAMED.",
     )(function)
-    function = key_file_option(function)
-    function = click.option(
-        "--policy", metavar="NAME|FILE", help="The policy, or its TOML file.  [default: permissive]"
-    )(function)
+
+
+def bundle_options(function: CommandFunction) -> CommandFunction:
+    """Which workflows of the user's own are served, and how strictly: what ``BundleArguments`` takes."""
+    function = policy_option(key_file_option(url_option(function)))
     function = click.option(
         "--profile", type=click.Choice(PROFILE_NAMES), help="How serious the runs are.  [default: standard]"
     )(function)
@@ -173,14 +170,3 @@ def bundle_options(function: CommandFunction) -> CommandFunction:
         metavar="FOLDER",
         help="A folder of bundles, each in a folder of its own.  [default: bundles.folder of the settings file]",
     )(function)
-
-
-def _as_origin(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    from surehand.core.workflow.fence import parse_origin  # noqa: PLC0415 - only where it is given
-
-    if value is None:
-        return None
-    origin = parse_origin(value)
-    if origin is None:
-        raise click.BadParameter("an origin is scheme://host or scheme://host:port")
-    return str(origin)
