@@ -148,9 +148,9 @@ class RawClient:
         """Send a request and wait for its answer."""
         return self.answer(self.begin(method, params))
 
-    def call(self, tool: str, arguments: Json) -> Json:
+    def call(self, tool: str, arguments: Json, patience: float = PATIENCE) -> Json:
         """Call a tool; the ``result`` of the answer."""
-        return result_of_answer(self.answer(self.begin_call(tool, arguments)))
+        return result_of_answer(self.answer(self.begin_call(tool, arguments), patience))
 
     def handshake(self) -> Json:
         """Open a session of the handshake era."""
