@@ -273,10 +273,9 @@ def _source_evidence(plan: Plan) -> Iterator[Evidence]:
 
 def in_database(plan: Plan) -> tuple[Slot, ...]:
     """The slots that a view of a database has to show: what is entered, and what names the row."""
-    rows = [
-        slot for slot in plan.slots if slot.kind is SlotKind.ROW and any(i.slot == slot.name for i in plan.identity)
-    ]
-    return (*plan.entered, *rows)
+    shown = {item.slot for item in plan.identity}
+    rows = (slot for slot in plan.slots if slot.kind is SlotKind.ROW or slot.name in plan.searches)
+    return (*plan.entered, *(slot for slot in rows if slot.name in shown))
 
 
 def _database_questions(plan: Plan) -> Iterator[Question]:
