@@ -149,10 +149,17 @@ class TestCertify:
         assert not (home / ".local/state").exists()
 
     def test_where_the_operator_says_the_app_is(self, home: Path) -> None:
-        told = certified(home, "--policy", "clinical-write", "--origin", "http://test.example:80")
+        elsewhere = "https://orders.example=http://test.example:80"
+        told = certified(home, "--policy", "clinical-write", "--url", elsewhere)
 
         assert (1, True) == (told.code, "“http://test.example”" in told.out)
-        assert 2 == certified(home, "--origin", "test.example/path").code
+        assert 2 == certified(home, "--url", "test.example/path").code
+
+    def test_as_the_settings_file_says(self, home: Path) -> None:
+        (home / "own.toml").write_text('[bundles]\npolicy = "clinical-write"\n')
+        told = surehand(home, "certify", "workflows/own", "--json", SUREHAND_CONFIG="own.toml")
+
+        assert "clinical-write" == json.loads(told.out)["policy"]
 
     @pytest.mark.parametrize("policy", ["nobody", "."])
     def test_no_policy(self, home: Path, policy: str) -> None:

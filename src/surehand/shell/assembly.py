@@ -118,7 +118,7 @@ def _bundle_catalog(settings: Settings, row: Row) -> Catalog:
     entries: list[WorkflowEntry] = []
     names = Counter(each.bundle.workflow for each in served)
     for folder in served:
-        origin = _origin_of(folder, chosen.apps)
+        origin = origin_of(folder, chosen.apps)
         problem = NAME_NOT_UNIQUE if names[folder.bundle.workflow] > 1 else APP_NOT_NAMED if origin is None else None
         if problem is not None or origin is None:
             refused[folder.path.name] = Unavailable(id=opaque_id(folder.path.name), problem=problem or APP_NOT_NAMED)
@@ -160,7 +160,7 @@ def _is_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _origin_of(folder: "BundleFolder", apps: Mapping[str, str]) -> str | None:
+def origin_of(folder: "BundleFolder", apps: Mapping[str, str]) -> str | None:
     """Where the app of a bundle is: the operator's word before the bundle's; ``None`` when nobody says."""
     named = folder.bundle.origins[0] if folder.bundle.origins else ""
     return apps.get(named, named) or None

@@ -16,16 +16,17 @@ import click
 from surehand.core.admission.record import LONGEST_DAYS, USUAL_DAYS
 from surehand.core.workflow.policy import InForce, Profile
 from surehand.shell.admission import Listed, NotInOrderError, Proposal, Registry
+from surehand.shell.assembly import origin_of
 from surehand.shell.cli.app import (
     NOT_IN_ORDER,
     json_option,
     key_file_option,
-    origin_option,
     policy_option,
     runs_dir_option,
+    url_option,
 )
-from surehand.shell.cli.bundle import load_or_leave, print_bundle
-from surehand.shell.config import settings
+from surehand.shell.cli.bundle import chosen_settings, load_or_leave, print_bundle
+from surehand.shell.config import BundleArguments
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError, UnknownAccountError, os_account
 from surehand.shell.output import print_json
@@ -61,7 +62,7 @@ Exit codes:
 @click.option("--revoke", is_flag=True, help="Take every admission of this version back.")
 @click.option("--list", "only_list", is_flag=True, help="List what was admitted on this machine.")
 @policy_option
-@origin_option
+@url_option
 @key_file_option
 @runs_dir_option
 @json_option
@@ -73,8 +74,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     days: int,
     revoke: bool,
     only_list: bool,
-    policy: str,
-    origin: str | None,
+    policy: str | None,
+    url: tuple[str, ...],
     key_file: Path | None,
     runs_dir: str | None,
     as_json: bool,
@@ -83,7 +84,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Shows what it does and asks for its name. It has to be certified under the same policy before.
     """
-    registry = Registry(settings(runs_dir).state_folder)
+    settings, said = chosen_settings(BundleArguments(policy=policy, apps=url), runs_dir)
+    registry = Registry(settings.state_folder)
     if only_list:
         _print_list(registry.admissions(), as_json=as_json)
         return
@@ -94,8 +96,9 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if revoke:
             click.echo(f"revoked: {registry.revoke(folder.digest)}")
             return
-        chosen = load_policy(policy)
-        _ask(ctx, registry, Proposal(folder=folder, policy=chosen, profile=Profile(profile), days=days, origin=origin))
+        policy_in_force, origin = load_policy(said.policy), origin_of(folder, said.apps)
+        proposal = Proposal(folder=folder, policy=policy_in_force, profile=Profile(profile), days=days, origin=origin)
+        _ask(ctx, registry, proposal)
     except (DamagedKeyError, UnsafeFileError, UnknownAccountError, OSError):
         click.echo("Error: the record cannot be signed or kept here; nothing was changed.", err=True)
         ctx.exit(NOT_IN_ORDER)

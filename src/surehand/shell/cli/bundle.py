@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
+from attrs import evolve
 
 from surehand.core.workflow.manifest import BundleProblem
 from surehand.shell.bundles import KEY_VARIABLE, BundleFolder, BundleRefusedError, bundle_key, load_bundle, seal_bundle
 from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option
+from surehand.shell.config import BundleArguments, BundleSettings, Settings, settings
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError, machine_key
 from surehand.shell.output import print_json, yes_no
@@ -115,8 +117,9 @@ def seal(ctx: click.Context, folder: Path, plain: bool, key_file: Path | None) -
     With a key all files are encrypted. The digest stays what it was as long as the workflow does, so that a new card or
     another key asks for no new admission.
     """
+    _, chosen = chosen_settings(BundleArguments(key_file=key_file))
     try:
-        found = seal_bundle(folder, machine_key(), key=bundle_key(key_file), plain=plain)
+        found = seal_bundle(folder, machine_key(), key=bundle_key(chosen.key_file), plain=plain)
     except BundleRefusedError as error:
         _refused(error, as_json=False)
     except (DamagedKeyError, UnsafeFileError, OSError):
@@ -165,10 +168,19 @@ def diff(ctx: click.Context, first: Path, second: Path, key_file: Path | None, a
     ctx.exit(NOT_IN_ORDER if found else 0)
 
 
+def chosen_settings(said: BundleArguments, runs_dir: str | None = None) -> tuple[Settings, BundleSettings]:
+    """The settings for one bundle, as the server has them: arguments before the settings file."""
+    chosen = settings(runs_dir, bundles=evolve(said, folder="."))
+    if chosen.bundles is None:
+        raise AssertionError("a folder was named")
+    return chosen, chosen.bundles
+
+
 def load_or_leave(folder: Path, key_file: Path | None, *, as_json: bool = False) -> BundleFolder:
     """The bundle in the folder; a folder that is refused ends the command."""
+    _, chosen = chosen_settings(BundleArguments(key_file=key_file))
     try:
-        return load_bundle(folder, key=bundle_key(key_file))
+        return load_bundle(folder, key=bundle_key(chosen.key_file))
     except BundleRefusedError as error:
         _refused(error, as_json=as_json)
     except DamagedKeyError:

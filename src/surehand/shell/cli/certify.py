@@ -13,16 +13,17 @@ import click
 from surehand.core.workflow.describe import quoted
 from surehand.core.workflow.policy import DEFAULT_POLICY, Judgment, Policy, policy_digest, where
 from surehand.shell.admission import Registry, judged, origins_of
+from surehand.shell.assembly import origin_of
 from surehand.shell.cli.app import (
     NOT_IN_ORDER,
     json_option,
     key_file_option,
-    origin_option,
     policy_option,
     runs_dir_option,
+    url_option,
 )
-from surehand.shell.cli.bundle import load_or_leave
-from surehand.shell.config import settings
+from surehand.shell.cli.bundle import chosen_settings, load_or_leave
+from surehand.shell.config import BundleArguments
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError
 from surehand.shell.output import print_json
@@ -45,7 +46,7 @@ Exit codes:
 @click.command(epilog=EPILOG)
 @click.argument("bundle", type=click.Path(path_type=Path))
 @policy_option
-@origin_option
+@url_option
 @key_file_option
 @runs_dir_option
 @json_option
@@ -53,20 +54,22 @@ Exit codes:
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ctx: click.Context,
     bundle: Path,
-    policy: str,
-    origin: str | None,
+    policy: str | None,
+    url: tuple[str, ...],
     key_file: Path | None,
     runs_dir: str | None,
     as_json: bool,
 ) -> None:
     """Check the bundle in the folder BUNDLE against a policy, and keep a signed record when it satisfies it."""
-    chosen = load_policy(policy)
+    settings, said = chosen_settings(BundleArguments(policy=policy, apps=url), runs_dir)
+    chosen = load_policy(said.policy)
     folder = load_or_leave(bundle, key_file, as_json=as_json)
+    origin = origin_of(folder, said.apps)
     judgments = judged(folder, chosen, origin)
     failed = [each.check for each in judgments if each.fails]
     if not failed:
         try:
-            Registry(settings(runs_dir).state_folder).certify(folder, chosen, origin)
+            Registry(settings.state_folder).certify(folder, chosen, origin)
         except (DamagedKeyError, UnsafeFileError, OSError):
             click.echo("Error: the record cannot be signed or kept here; nothing is certified.", err=True)
             ctx.exit(NOT_IN_ORDER)
