@@ -12,10 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from apps.apps import App, AppName, running
-from apps.demonstration import Demonstration, demonstration_of, difference
 from playwright.async_api import Page, async_playwright
 
+from apps.apps import App, AppName, running
+from apps.demonstration import Demonstration, demonstration_of, difference
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 
 
@@ -39,9 +39,8 @@ async def _differs(page: Page, app: App, demonstration: Demonstration, place: in
     await demonstration.demonstrate(page, app, values)
     found, expected = difference(before, app.records()), demonstration.expected(values)
     right = found.is_exactly(expected)
-    sys.stdout.write(
-        f"{app.name.value:12} {place + 1:2}  {time.monotonic() - began:5.1f} s  {'as expected' if right else 'OTHERWISE'}\n"
-    )
+    took, verdict = time.monotonic() - began, "as expected" if right else "OTHERWISE"
+    sys.stdout.write(f"{app.name.value:12} {place + 1:2}  {took:5.1f} s  {verdict}\n")
     if not right:
         sys.stdout.write(f"  expected {expected}\n  found    {found}\n")
     sys.stdout.flush()

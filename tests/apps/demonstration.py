@@ -58,8 +58,10 @@ class Difference:
         """Whether one record came or changed, and holds what is expected and otherwise what it held before."""
         if self.size != 1 or self.went:
             return False
-        before, after = self.changed[0] if self.changed else ({}, self.came[0])
-        return {**before, "id": after["id"], **expected} == after
+        if self.changed:
+            before, after = self.changed[0]
+            return {**before, **expected} == after
+        return {"id": self.came[0]["id"], **expected} == self.came[0]
 
 
 def difference(before: list[Saved], after: list[Saved]) -> Difference:

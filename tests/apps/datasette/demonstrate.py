@@ -1,9 +1,10 @@
 """A visit is changed: found in the table, edited in a dialog that sends only what changed."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, write
-from playwright.async_api import Page
 
 _ROWS = (
     ("4", "Peter Okafor", "88", "37.4", "Slept well."),

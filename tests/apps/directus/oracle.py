@@ -1,6 +1,10 @@
-"""What the collection holds: visits, each with the name of its ward."""
+"""What the collection holds: visits, each with the name of its ward.
+
+Notes are HTML, whose named characters (``&auml;``) are read as what they stand for.
+"""
 
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 
 from apps.store import rows
@@ -13,4 +17,4 @@ FROM visits AS v LEFT JOIN wards AS w ON w.id = v.ward ORDER BY v.id
 
 def records(state: Path) -> list[Mapping[str, object]]:
     """Every visit, oldest first."""
-    return rows(state / "data.db", _VISITS)
+    return [{**row, "notes": unescape(str(row["notes"] or ""))} for row in rows(state / "data.db", _VISITS)]

@@ -1,9 +1,10 @@
 """A note about a patient: searched for, kind by radio button, date and time apart, one medication in a row of its own."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import choose, see, tick, write
-from playwright.async_api import Page
 
 PATIENTS = (
     "Betz, Ana (M1000)",

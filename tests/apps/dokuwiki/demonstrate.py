@@ -1,9 +1,10 @@
 """The text of a wiki page is replaced, in one large text area whose editor continues lists by itself."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, write
-from playwright.async_api import Page
 
 _ROWS = (
     ("Twelve beds, two of them free.", "beds counted"),

@@ -5,10 +5,11 @@ picker covers what is below. It writes the current time over whatever is entered
 as the time at which a ticket was opened, so that field is left alone here.
 """
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import paste, see, tick, write
-from playwright.async_api import Page
 
 _ROWS = (
     ("Blue Hospital", "network", "Lamp on ward 3 hums", "It hums all night.", "urgent", "2026-03-04", "true", "1.25"),

@@ -1,9 +1,10 @@
 """A letter is labelled as a complaint, with a day, an age and a remark; drafts are saved by themselves meanwhile."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, tick, write, write_date
-from playwright.async_api import Page
 
 _ROWS = (
     ("The ward was cold. (1)", "2026-03-04", "34", "Heating is repaired."),

@@ -1,9 +1,10 @@
 """A printer profile: entered in a dialog with tabs that stands in another dialog of the one page of the app."""
 
+from playwright.async_api import Locator, Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, tick, write
-from playwright.async_api import Locator, Page
 
 _ROWS = (
     ("Lab printer one", "Example X1", "220", "210", "250", "true"),
@@ -25,8 +26,9 @@ INPUTS: tuple[Values, ...] = tuple(
 
 
 async def sign_in(page: Page, app: App) -> None:
-    """By user name and password."""
+    """By user name and password, once the page's scripts are there: before that the form is sent to nobody."""
     await page.goto(f"{app.origin}/")
+    await page.wait_for_load_state("networkidle")
     await write(page.get_by_role("textbox", name="Username"), app.credentials.user)
     await write(page.get_by_role("textbox", name="Password"), app.credentials.password)
     await page.get_by_role("button", name="Log in").click()

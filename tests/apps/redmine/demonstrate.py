@@ -1,9 +1,10 @@
 """An issue: a change of the tracker or of the category lets the server draw the form anew, dates are native fields."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import choose, see, write, write_date
-from playwright.async_api import Page
 
 _ROWS = (
     ("Support", "Lamp on ward 3 hums", "It hums all night.", "High", "Hardware", "2026-03-04", "2026-03-06", "1.5", "10 %"),
@@ -11,7 +12,7 @@ _ROWS = (
     ("Bug", "Printer 🖨️ jams", "It is stuck again 🙂", "Urgent", "Hardware", "2024-02-28", "2024-02-29", "12", "50 %"),
     ("Support", "O'Brien can't sign in", "She's locked out since 7 o'clock.", "Immediate", "Software", "2026-12-31", "2027-01-01", "2", "20 %"),
     ("Feature", "Łódź: drugi ekran", "Zażółć gęślą jaźń", "Low", "Hardware", "2026-01-01", "2026-01-01", "8.75", "0 %"),
-    ("Bug", "Query with <b> & \"quotes\"", "One < two & three", "Normal", "Software", "2026-05-17", "2026-06-17", "3", "30 %"),
+    ("Bug", 'Query with <b> & "quotes"', "One < two & three", "Normal", "Software", "2026-05-17", "2026-06-17", "3", "30 %"),
     ("Support", "s" * 200, "d " * 200 + "end", "High", "Hardware", "2026-06-30", "2026-07-01", "100", "90 %"),
     ("Feature", "カレンダーが遅い", "朝の9時に止まる。", "Urgent", "Software", "2026-07-07", "2026-07-17", "5.5", "40 %"),
     ("Bug", "Two lines", "First line\nSecond line", "Low", "Hardware", "2026-08-08", "2026-09-09", "0.5", "60 %"),

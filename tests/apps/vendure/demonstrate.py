@@ -1,9 +1,10 @@
 """A customer of a shop: every read and every write is a request to one address."""
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, write
-from playwright.async_api import Page
 
 _ROWS = (
     ("Ms", "Ada", "Example", "ada.example@example.com", "+44 20 7946 0001"),

@@ -3,10 +3,11 @@
 The page that readers see has typographic dashes and quotes where plain ones were written.
 """
 
+from playwright.async_api import Page
+
 from apps.apps import App, Saved
 from apps.demonstration import Values
 from apps.person import see, write
-from playwright.async_api import Page
 
 _ROWS = (
     ("Visiting hours on ward 3", "From nine to noon, and again from two to six."),
