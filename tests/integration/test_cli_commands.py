@@ -256,6 +256,15 @@ class TestDoctorNamesWhatIsNotInOrder:
 
         assert (1, "failed") == (told.code, self.findings(told)["store"])
 
+    def test_a_damaged_signing_key(self, tmp_path: Path) -> None:
+        key = tmp_path / ".config" / "surehand" / "machine.key"
+        key.parent.mkdir(parents=True)
+        key.write_bytes(b"short")
+
+        told = surehand(tmp_path, "doctor", *SIMULATED, "--json")
+
+        assert (1, "failed") == (told.code, self.findings(told)["signing_key"])
+
     def test_a_missing_browser_is_a_failure_only_where_it_was_asked_for(self, tmp_path: Path) -> None:
         told = {
             engine: surehand(tmp_path, "doctor", "--sandbox-engine", engine, "--json", SUREHAND_CHROMIUM="/nothing")

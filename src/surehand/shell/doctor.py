@@ -26,6 +26,7 @@ from surehand.shell.clock import Clock
 from surehand.shell.config import SandboxEngine, Settings
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.files import NetworkFileSystemError, refuse_network_file_system
+from surehand.shell.identity import DamagedKeyError, find_machine_key
 from surehand.shell.store import open_store
 from surehand.shell.store.base import StoreError
 
@@ -76,6 +77,7 @@ def _findings(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield _file_system(folder)
     yield _free_space(folder)
     yield _clock(clock)
+    yield _signing_key()
     yield from _store(folder, clock)
     yield from _browser(settings.sandbox_engine)
 
@@ -152,6 +154,16 @@ def _clock(clock: Clock) -> Finding:
     if clock.now() < EARLIEST_NOW:
         return Finding("clock", State.FAILED, "stands before 2025")
     return Finding("clock", State.OK, "plausible")
+
+
+def _signing_key() -> Finding:
+    try:
+        secret = find_machine_key()
+    except DamagedKeyError:
+        return Finding(
+            "signing_key", State.FAILED, "damaged: put it back from a backup, or move it away and admit workflows again"
+        )
+    return Finding("signing_key", State.OK, "none yet" if secret is None else "whole")
 
 
 def _store(folder: Path, clock: Clock) -> Iterator[Finding]:
