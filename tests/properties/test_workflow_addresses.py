@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from surehand.core.workflow.addresses import (
     gate_at,
+    intended_text,
     named_at,
     names_in,
     path_at,
@@ -67,6 +68,8 @@ class TestOnePiece:
             ("/{a}{b}", {"a": ".", "b": "x"}, True),
             ("/page.{a}", {"a": ".."}, True),
             ("/{a}", {"a": ""}, False),
+            ("/{a}/x", {"a": "."}, False),
+            ("/{a}/x", {"a": ".."}, False),
             ("/a?x={a}", {"a": ".."}, True),
             ("/a?x={a}", {"a": "b/c"}, True),
             ("/a/../b", {}, False),
@@ -93,6 +96,7 @@ class TestOnePiece:
             ("/posts/{x}", "..", False),
             ("/posts/{x}", ".", False),
             ("/posts/.{x}", ".", False),
+            ("post/{x}", "..", False),
         ],
     )
     def test_a_value_of_a_query_never_means_any_value(self, template: str, value: str, fits: bool) -> None:
@@ -128,6 +132,14 @@ class TestNames:
 
         assert named_at(link, {"x": value}) == Target(TargetKind.ROLE, f"Open {value}", "link", row=FromInput("x"))
         assert target_at(link, {"x": value}) == Target(TargetKind.ROLE, f"Open {value}", "link", row=Constant(value))
+
+
+class TestValues:
+    """A value is a constant or an input; an input that was left out is the empty text."""
+
+    def test_the_text(self) -> None:
+        assert [intended_text(each, INPUTS) for each in (Constant("x"), FromInput("id"))] == ["x", "A 7*"]
+        assert intended_text(FromInput("left_out"), INPUTS) == ""
 
 
 class TestPlaces:

@@ -63,6 +63,11 @@ class TestText:
 
         assert same(Rule.TEXT, lines, changed)
 
+    @pytest.mark.parametrize("seen", ["a\nb\n", "a\rb\r", "a\r\nb\r\n", "a\r\nb\n"])
+    def test_every_form_of_line_endings_is_the_same(self, seen: str) -> None:
+        assert same(Rule.TEXT, "a\nb\n", seen)
+        assert not same(Rule.TEXT, "a\n\nb\n", seen)
+
     @given(TEXTS, st.integers(0, 20), st.sampled_from((" ", "\u00a0", "\t", "a", "0", "\n", "\u200b")))
     def test_one_character_more_is_another_text(self, text: str, at: int, extra: str) -> None:
         at = min(at, len(text))
