@@ -252,21 +252,16 @@ def move_refusals(shown: Demonstration, save: int) -> Iterator[CompileRefusal]:
 
 
 def _dialog_refusals(shown: Demonstration, save: int) -> Iterator[CompileRefusal]:
+    """Dialogs up to the save, and those that the save itself opened; what a later page opens is no part of the task."""
     for at in range(shown.start, len(shown.recording.events)):
         action = shown.action(at)
-        if not isinstance(action, DialogSeen) or _opener(shown, at) > save:
+        if not isinstance(action, DialogSeen) or at - 1 > save:
             continue
-        opener = shown.action(_opener(shown, at))
+        opener = shown.action(at - 1) if at > shown.start else action
         if action.form in {"prompt", "beforeunload"} or isinstance(opener, DialogSeen):
             yield shown.refusal(RefusalCode.DIALOG_NOT_SUPPORTED, at)
         elif not isinstance(opener, Clicked):
             yield shown.refusal(RefusalCode.DIALOG_WITHOUT_CLICK, at)
-
-
-def _opener(shown: Demonstration, dialog: int) -> int:
-    """The event directly before a dialog, pages that came between left out; the dialog itself where there is none."""
-    before = range(dialog - 1, shown.start - 1, -1)
-    return next((at for at in before if not isinstance(shown.action(at), Arrived)), dialog)
 
 
 def _repeated_lists(shown: Demonstration, save: int) -> Iterator[CompileRefusal]:
@@ -313,12 +308,8 @@ def _dialog(shown: Demonstration, at: int) -> DialogAnswer | None:
 
 def dialog_after(shown: Demonstration, click: int) -> DialogAnswer | None:
     """How the dialog that the click opened was answered, if one opened."""
-    for event in shown.recording.events[click + 1 :]:
-        if isinstance(event.action, DialogSeen):
-            return event.action.answer
-        if not isinstance(event.action, Arrived):
-            break
-    return None
+    following = shown.recording.events[click + 1 : click + 2]
+    return next((each.action.answer for each in following if isinstance(each.action, DialogSeen)), None)
 
 
 def _overtaken(move: Move, later: list[Move]) -> bool:

@@ -286,7 +286,7 @@ def _choose_step(
         target,
         value,
         control,
-        search=is_list and any(action.searched for action in actions),
+        search=SearchBy.WHOLE if is_list and any(action.searched for action in actions) else None,
         shown=shown[0] if is_list and shown else None,
     )
 
