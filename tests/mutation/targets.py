@@ -15,6 +15,10 @@ _REQUEST: Final = (
     "tests/properties/test_request_answers.py",
     "tests/properties/test_request_keys.py",
 )
+_READ_BACK: Final = ("tests/properties/test_readback_judge.py", "tests/properties/test_replay_guards.py")
+_RULES: Final = ("tests/properties/test_bundle_rules.py", "tests/properties/test_workflow_bundle.py")
+#: The audit of the gate, without the false gates that it finds.
+_GATE: Final = ("tests/properties/test_policy_gate.py", "-k", "not false_gate and not forgets_a_check")
 #: Other kinds of stores, processes of their own (they would import the module without its fault), and slow damage.
 _OTHERS: Final = (
     "-k",
@@ -63,6 +67,16 @@ TARGETS: Final = (
     Target("surehand.core.request.keys", _REQUEST),
     Target("surehand.core.request.record", _REQUEST),
     Target("surehand.core.request.answers", _REQUEST),
+    Target("surehand.core.workflow.addresses", ("tests/properties/test_workflow_addresses.py",)),
+    Target("surehand.core.workflow.compare", ("tests/properties/test_workflow_compare.py",)),
+    Target("surehand.core.workflow.readback", _READ_BACK),
+    Target("surehand.core.workflow.bundle", _RULES, texts=False),
+    Target("surehand.core.signature", ("tests/properties/test_admission_record.py",)),
+    Target("surehand.core.admission.record", ("tests/properties/test_admission_record.py",)),
+    Target("surehand.core.admission.form", ("tests/properties/test_admission_record.py",), texts=False),
+    Target("surehand.core.workflow.policy", _GATE),
+    Target("surehand.core.workflow.manifest", ("tests/properties/test_bundle_manifest.py",)),
+    Target("surehand.core.workflow.envelope", ("tests/properties/test_bundle_manifest.py", "-k", "Envelopes")),
     Target("surehand.shell.store.base", _SQLITE),
     Target("surehand.shell.store.memory", _STORE),
     Target(

@@ -21,6 +21,7 @@ from surehand.core.workflow.bundle import (
     OpenStep,
     ReadField,
     Rule,
+    SearchBy,
     Step,
     entered_on_save_page,
 )
@@ -145,7 +146,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         steps(fill(Constant("a\nb"), Rule.TEXT, then=Key.ENTER)),
         "a key that breaks lines",
     ),
-    "a search in a native list": (steps(choose(search=True)), "only a list is searched"),
+    "a search in a native list": (steps(choose(search=SearchBy.WHOLE)), "only a list is searched"),
     "radio buttons that show their choice elsewhere": (
         steps(choose(control=ChoiceControl.RADIO, shown=label("y"))),
         "only a list is searched",
@@ -287,7 +288,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "enter after a constant line": steps(fill(Constant("a"), Rule.TEXT, then=Key.ENTER)),
     "another key after several lines": steps(fill(FromInput("note"), Rule.TEXT, then=Key.TAB)),
     "a list that is searched and shows its choice": steps(
-        choose(control=ChoiceControl.LIST, search=True, shown=label("y"))
+        choose(control=ChoiceControl.LIST, search=SearchBy.FIRST_WORD, shown=label("y"))
     ),
     "radio buttons": steps(choose(control=ChoiceControl.RADIO)),
     "a box that is always set": steps(check(Constant("true"))),

@@ -284,7 +284,7 @@ class TestCommands:
     def test_a_choice_and_a_box_are_asked_for_by_their_control(self) -> None:
         chosen = [(each.target.name, each.label, each.control.value, each.search) for each in _asked(Choose)]
 
-        assert chosen == [("opener", "Ward 7", "list", True), ("path", "i.v.", "radio", False)]
+        assert chosen == [("opener", "Ward 7", "list", "7"), ("path", "i.v.", "radio", None)]
         assert [(each.target.name, each.checked) for each in _asked(Check)] == [("signed", True)]
 
     def test_dialogs_are_answered_as_recorded(self) -> None:

@@ -42,6 +42,7 @@ from surehand.core.workflow.bundle import (
     ReadField,
     Rule,
     SaveStep,
+    SearchBy,
 )
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
@@ -147,7 +148,13 @@ def bundle_of(channel: Channel, effect: Effect) -> Bundle:
                 form=DateForm.DAY_MONTH_SLASH,
             ),
             ChooseStep(
-                "ward", FORM, _target("opener"), given["ward"], ChoiceControl.LIST, search=True, shown=_target("ward")
+                "ward",
+                FORM,
+                _target("opener"),
+                given["ward"],
+                ChoiceControl.LIST,
+                search=SearchBy.LAST_WORD,
+                shown=_target("ward"),
             ),
             ChooseStep("path", FORM, _target("path"), given["path"], ChoiceControl.RADIO),
             CheckStep("signed", FORM, _target("signed"), given["signed"]),

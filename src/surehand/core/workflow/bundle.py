@@ -114,6 +114,15 @@ class ChoiceControl(Enum):
     LIST = "list"
 
 
+@unique
+class SearchBy(Enum):
+    """What of a label is typed to search a list for it; words are runs of letters and digits."""
+
+    WHOLE = "whole"
+    FIRST_WORD = "first_word"
+    LAST_WORD = "last_word"
+
+
 @frozen
 class OpenStep:
     """Open a path of the app; ``{name}`` in it is the value of an input, percent-encoded."""
@@ -144,7 +153,7 @@ class FillStep:
 class ChooseStep:
     """Choose the option with exactly this label.
 
-    ``search`` says that the label is typed first, as lists ask that fetch their options. ``shown`` is where a list
+    ``search`` says what is typed first, where a list fetches its options only then. ``shown`` is where a list
     shows what was chosen, when the target itself does not.
     """
 
@@ -153,7 +162,7 @@ class ChooseStep:
     target: Target
     value: Value
     control: ChoiceControl = ChoiceControl.SELECT
-    search: bool = False
+    search: SearchBy | None = None
     shown: Target | None = None
     part_of_record: bool = True
 
@@ -592,7 +601,7 @@ def _form_fits(rule: Rule, form: DateForm) -> bool:
 
 
 def _control_fits(step: ChooseStep) -> bool:
-    return step.control is ChoiceControl.LIST or not (step.search or step.shown)
+    return step.control is ChoiceControl.LIST or (step.search, step.shown) == (None, None)
 
 
 def _breaks(declared: dict[str, Parameter], step: FillStep) -> bool:

@@ -62,13 +62,16 @@ class Fill:
 
 @frozen
 class Choose:
-    """Choose the option with exactly this label. Answer: ``Done`` or ``Fault``."""
+    """Choose the option with exactly this label. Answer: ``Done`` or ``Fault``.
+
+    ``search`` is typed into the list first, exactly.
+    """
 
     target: Target = field(repr=False)
     row: str | None = field(repr=False)
     label: str = field(repr=False)
     control: ChoiceControl = ChoiceControl.SELECT
-    search: bool = False
+    search: str | None = field(default=None, repr=False)
 
 
 @frozen

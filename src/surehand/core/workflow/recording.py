@@ -129,13 +129,17 @@ class Entered:
 
 @frozen(kw_only=True)
 class Chose:
-    """An option was chosen. ``shown`` is where the choice stands afterwards, if not in the control itself."""
+    """An option was chosen. ``shown`` is where the choice stands afterwards, if not in the control itself.
+
+    ``typed`` is what the person typed to search a list, if they did.
+    """
 
     place: Place
     candidates: Candidates
     facts: FieldFacts
     value: Seen = field(repr=False)
     searched: bool = False
+    typed: Seen = field(default="", repr=False)
     shown: Candidates = field(default=())
 
 

@@ -97,6 +97,7 @@ from surehand.core.workflow.readback import (
     judge,
     keys_are_unique,
 )
+from surehand.core.workflow.search import search_text
 from surehand.core.workflow.target import PageGate, Target
 
 
@@ -279,7 +280,8 @@ def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, .
             return _gate(item.page, inputs), Act(fill), _echo(item, inputs)
         case ChooseStep():
             label = intended_text(item.value, inputs)
-            choose = Choose(*_found(item.target, inputs), label, item.control, item.search)
+            search = None if item.search is None else search_text(item.search, label)
+            choose = Choose(*_found(item.target, inputs), label, item.control, search)
             return _gate(item.page, inputs), Act(choose), _echo(item, inputs)
         case CheckStep():
             check = Check(*_found(item.target, inputs), intended_text(item.value, inputs) == "true")
