@@ -17,7 +17,7 @@ from playwright.async_api import Error, Locator
 
 from surehand.core.workflow.bundle import ChoiceControl, Entry, Key
 from surehand.core.workflow.commands import Check, Choose, Click, FaultKind, Fill
-from surehand.shell.engines.browser.finding import page_question, question, selector
+from surehand.shell.engines.browser.finding import question, selector, whole
 from surehand.shell.engines.browser.traffic import Traffic
 from surehand.shell.engines.browser.viewing import LOOK_AGAIN, STATES, View, ask
 
@@ -26,8 +26,8 @@ _GUARD: Final = question("guard")
 _LEAVE: Final = question("leave")
 _IS_LINE: Final = question("isLine")
 _HOLDS_FOCUS: Final = question("holdsFocus")
-_REMEMBER: Final = page_question("remember")
-_TYPING: Final = page_question("typing")
+_REMEMBER: Final = question("remember")
+_TYPING: Final = question("typing")
 
 _KEYS: Final = {Key.ENTER: "Enter", Key.TAB: "Tab", Key.ESCAPE: "Escape"}
 
@@ -52,6 +52,7 @@ class Hand:
     async def act(self, command: Action) -> FaultKind | None:
         """Perform one command; why it was not possible, if it was not."""
         element = self.view.find_here(command.target, command.row)
+        self.view.is_guarded = self.view.is_guarded and command.target.frame is None
         match command:
             case Fill():
                 return await self._fill(command, element)
@@ -74,7 +75,8 @@ class Hand:
 
     async def _guard(self, element: Locator, last: str | None = None) -> None:
         """Let nothing reach the page once it is another one, until a click or the last key has reached it."""
-        if self.view.gate is not None:
+        is_guarded, self.view.is_guarded = self.view.is_guarded and last is None, False
+        if self.view.gate is not None and not is_guarded:
             await element.evaluate_all(_GUARD, {"gate": self.view.gate, "last": last})
 
     # Texts
@@ -152,7 +154,7 @@ class Hand:
     async def _choose_from_list(self, command: Choose, opener: Locator) -> FaultKind | None:
         page = self.view.page
         with Traffic(page.context) as traffic:
-            await page.evaluate(_REMEMBER, command.label)
+            await whole(page).evaluate_all(_REMEMBER, command.label)
             if kind := await self._click(opener):
                 return kind
             if command.search:
@@ -160,7 +162,7 @@ class Hand:
                     return FaultKind.PAGE_UNEXPECTED
                 await self._guard(opener)
                 await page.keyboard.press("ControlOrMeta+a")
-                await page.keyboard.type(command.label)
+                await page.keyboard.type(command.search if isinstance(command.search, str) else command.label)
             option = self.view.here().locator(selector("option", command.label))
             if kind := await self._one(option, FaultKind.OPTION_MISSING, traffic):
                 return kind
@@ -169,7 +171,7 @@ class Hand:
     async def _may_type(self) -> bool:
         """Wait until something that takes a text has the focus."""
         deadline = self.view.deadline()
-        while not await self.view.page.evaluate(_TYPING):
+        while not await whole(self.view.page).evaluate_all(_TYPING):
             if self.view.is_over(deadline):
                 return False
             await asyncio.sleep(LOOK_AGAIN)

@@ -143,6 +143,8 @@
     return others.length === 1 ? others : [];
   };
 
+  const besideText = (root, el) => (el.closest(CONTROLS) || !shown(el) ? [] : beside(el, root));
+
   // What fields hold
 
   const editorText = el => {
@@ -194,7 +196,10 @@
   };
   const queryFits = ([name, wanted], search) => {
     const given = new URLSearchParams(search).getAll(name);
-    return given.length === 1 && (wanted === '*' || given[0] === wanted);
+    // A value that begins like a path is one, in apps that have one address for everything.
+    const isPath = wanted.startsWith('/') && wanted.split('/').includes('*');
+    const fitting = value => wanted === '*' || value === wanted || (isPath && templateFits(wanted, value));
+    return given.length === 1 && fitting(given[0]);
   };
   const began = () => String(top().performance.timeOrigin);
   const fits = gate => {
@@ -244,9 +249,10 @@
     page: (root, gate) => (fits(gate) ? [document.documentElement] : []),
     shown: root => (isSeen(root) ? [root] : []),
     caption: (root, caption) => {
-      const named = all(root, '*').filter(el => ownText(el) === words(caption) && !el.closest(CONTROLS) && shown(el));
-      return Array.from(new Set(named.flatMap(el => beside(el, root))));
+      const named = all(root, '*').filter(el => ownText(el) === words(caption));
+      return Array.from(new Set(named.flatMap(el => besideText(root, el))));
     },
+    beside: besideText,
     dialog: root => {
       const open = all(root, DIALOGS).filter(el => shown(el) && !clipped(el));
       const innermost = open.filter(el => !open.some(other => other !== el && within(other, el)));
@@ -280,10 +286,12 @@
     optionLabels: els =>
       els.map(el => (el instanceof HTMLSelectElement ? Array.from(el.options, option => option.label) : null)),
     count: els => els.length,
-    place: els => {
-      const guard = window[GUARD];
-      const heldBack = guard?.heldBack ?? false;
-      if (guard) guard.gate = null;
+    // Whether the one landmark is there, in which document, and whether an act of ours was held back before; from now
+    // on nothing of ours reaches the page at another address.
+    place: (els, gate) => {
+      const guard = (window[GUARD] ??= newGuard());
+      const { heldBack } = guard;
+      Object.assign(guard, { gate: els.length === 1 ? { ...gate, began: began() } : null, last: null, heldBack: false });
       return [els.length, began(), heldBack];
     },
     holdsFocus: els => els.every(el => el.contains(el.getRootNode().activeElement)) && els.length === 1,

@@ -21,39 +21,27 @@ Place = Page | Locator | FrameLocator
 
 _SCRIPT: Final = Path(__file__).with_name("elements.js").read_text(encoding="utf-8")
 
-#: The selectors of ``elements.js``, and whether each works beside the page's own scripts, out of their sight.
-_SELECTORS: Final = {
-    "page": True,
-    "shown": True,
-    "caption": True,
-    "dialog": True,
-    "frame": True,
-    "handle": True,
-    "radio": True,
-    # It has to know what was remembered before the list was opened.
-    "option": False,
-}
+#: The selectors of ``elements.js``. They work where questions are asked, so that both know what was remembered.
+_SELECTORS: Final = ("page", "shown", "caption", "dialog", "frame", "handle", "radio", "option")
+
+#: The functions of ``elements.js`` as a page has them once anything was looked for in it.
+_ELEMENTS: Final = "window[Symbol.for('surehand.elements')]"
 
 
 def question(name: str) -> str:
     """A function of ``elements.js`` for the elements that a locator finds, and one argument."""
-    return f"(els, arg) => ({_SCRIPT})().{name}(els, arg)"
-
-
-def page_question(name: str) -> str:
-    """A function of ``elements.js`` that is asked of a page, with one argument."""
-    return f"arg => ({_SCRIPT})().{name}([document.documentElement], arg)"
+    return f"(els, arg) => {_ELEMENTS}.{name}(els, arg)"
 
 
 async def register_selectors(driver: Playwright) -> None:
     """Let the driver know the selectors of ``elements.js``."""
-    for name, is_apart in _SELECTORS.items():
+    for name in _SELECTORS:
         find = f"(root, body) => elements.{name}(root, JSON.parse(body))"
         engine = (
-            f"(() => {{ const elements = ({_SCRIPT})(); const find = {find};"
+            f"(() => {{ const elements = ({_ELEMENTS} ??= ({_SCRIPT})()); const find = {find};"
             " return { queryAll: find, query: (root, body) => find(root, body)[0] ?? null }; })()"
         )
-        await driver.selectors.register(f"surehand_{name}", engine, content_script=is_apart)
+        await driver.selectors.register(f"surehand_{name}", engine)
 
 
 def selector(name: str, value: object = None) -> str:
@@ -115,6 +103,11 @@ def find(place: Place, target: Target, row: str | None) -> Locator:
             return _root(scope).locator(selector("caption", target.name))
         case _:  # pragma: no cover
             assert_never(target.kind)
+
+
+def whole(page: Page) -> Locator:
+    """The page as one element."""
+    return page.locator(":root")
 
 
 def find_target(place: Place, target: Target) -> Locator:

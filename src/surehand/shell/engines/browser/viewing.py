@@ -22,7 +22,7 @@ from playwright.async_api import Browser, BrowserContext, Error, Locator, Page, 
 from surehand.core.workflow.commands import FaultKind
 from surehand.core.workflow.target import PageGate, Target
 from surehand.shell.engines.browser.dialogs import Dialogs
-from surehand.shell.engines.browser.finding import Address, find, find_at, find_target, page_question, question
+from surehand.shell.engines.browser.finding import Address, find, find_at, find_target, question, whole
 
 #: Every run sees the app with these settings, whatever the machine's are: dates and numbers look the same everywhere.
 LOCALE: Final = "en-US"
@@ -43,7 +43,7 @@ CHOSEN_RADIO: Final = question("chosenRadio")
 
 _PLACE: Final = question("place")
 _COVERED: Final = question("covered")
-_LINKS: Final = page_question("links")
+_LINKS: Final = question("links")
 
 #: What stands in a field of a page on which a person signs in.
 _SIGN_IN_FIELDS: Final = (
@@ -126,6 +126,8 @@ class View:
         self._crashed = False
         self._held_back = False
         self._address: Address | None = None
+        #: Whether the gate that was just checked still keeps acts of ours from another page.
+        self.is_guarded = False
         page.context.on("page", self._note_page)
         page.on("crash", self._note_crash)
         page.on("close", self._note_crash)
@@ -179,11 +181,12 @@ class View:
     async def _holds(self, address: Address, landmark: Locator) -> bool:
         with suppress(Error):
             # An error: the page is on its way to another one.
-            count, began, held_back = await landmark.evaluate_all(_PLACE)
+            count, began, held_back = await landmark.evaluate_all(_PLACE, address.as_json())
             # An act of ours that came too late for its page was held back there, and did not happen.
             self._held_back = self._held_back or held_back
             if count == 1:
                 self._address = evolve(address, began=began)
+                self.is_guarded = address.gate.landmark.frame is None
                 return True
         return False
 
@@ -208,7 +211,7 @@ class View:
         Raises:
             Error: The page cannot be asked.
         """
-        found: list[str] = await self.page.evaluate(_LINKS)
+        found: list[str] = await whole(self.page).evaluate_all(_LINKS)
         return tuple(found)
 
     # Why something is not possible
