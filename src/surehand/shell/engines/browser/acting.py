@@ -157,12 +157,12 @@ class Hand:
             await whole(page).evaluate_all(_REMEMBER, command.label)
             if kind := await self._click(opener):
                 return kind
-            if command.search:
+            if command.search is not None:
                 if not await self._may_type():
                     return FaultKind.PAGE_UNEXPECTED
                 await self._guard(opener)
                 await page.keyboard.press("ControlOrMeta+a")
-                await page.keyboard.type(command.search if isinstance(command.search, str) else command.label)
+                await page.keyboard.type(command.search)
             option = self.view.here().locator(selector("option", command.label))
             if kind := await self._one(option, FaultKind.OPTION_MISSING, traffic):
                 return kind
