@@ -157,6 +157,7 @@ class Tape:
                 facts=FieldFacts(control=control, caption=caption, options=tuple(options), required=True),
                 value=value,
                 searched=searched,
+                typed=value if searched else "",
                 shown=once(test_id(f"{caption} chosen")) if control is Control.LIST else (),
             )
         )

@@ -34,7 +34,7 @@ from surehand.core.workflow.recording import (
     SecretEntered,
     Uploaded,
 )
-from surehand.core.workflow.target import Target
+from surehand.core.workflow.target import Target, TargetKind
 
 Entry = Entered | Chose | Checked
 MoveAction = Opened | Entered | Chose | Checked | Clicked
@@ -43,6 +43,7 @@ MoveAction = Opened | Entered | Chose | Checked | Clicked
 _FIELDS: Final = frozenset(Control) - {Control.BUTTON, Control.LINK, Control.OTHER, Control.SECRET, Control.FILE}
 #: A sign-in page has no more fields than these beside its secret: a name, and what "remember me" is.
 _SIGN_IN_FIELDS: Final = 2
+_PROGRAMMED: Final = frozenset({"id", "name", "class"})
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _HAPPENED: Final[dict[str, RefusalCode]] = {
@@ -279,12 +280,21 @@ def _repeated_lists(shown: Demonstration, save: int) -> Iterator[CompileRefusal]
 
 
 def moves(shown: Demonstration, save: int) -> tuple[Move, ...]:
-    """What a run does before the save, in order; the first opens the page on which the task begins."""
+    """What a run does before the save, in order; the first opens the page on which the task begins.
+
+    What was only looked at before an address was opened by hand led nowhere.
+    """
     found = [Move(at, action, _dialog(shown, at)) for at, action in _move_actions(shown, save)]
     first = place_of(shown.action(shown.start)) if shown.start < save else None
     if first is not None and not (found and isinstance(found[0].action, Opened)):
         found.insert(0, Move(shown.start, Opened(place=first)))
-    return tuple(move for at, move in enumerate(found) if not _overtaken(move, found[at + 1 :]))
+    last = max((at for at, move in enumerate(found) if isinstance(move.action, Opened)), default=0)
+    needed = found if any(_enters(move) for move in found[:last]) else found[last:]
+    return tuple(move for at, move in enumerate(needed) if not _overtaken(move, needed[at + 1 :]))
+
+
+def _enters(move: Move) -> bool:
+    return isinstance(move.action, Entered | Chose | Checked)
 
 
 def _move_actions(shown: Demonstration, save: int) -> Iterator[tuple[int, MoveAction]]:
@@ -331,6 +341,17 @@ def _first_target(action: Entered | Chose | Checked | Clicked) -> Target | None:
 
 
 def same_thing(one: Clicked, other: Clicked) -> bool:
-    """Whether two clicks were on the same thing of the same page."""
-    mine, others = _first_target(one), _first_target(other)
-    return one.place.path == other.place.path and mine is not None and mine == others
+    """Whether two clicks were on the same thing of the same page: found in the same way, and told apart by nothing."""
+    mine, others = exact(one), exact(other)
+    apart = bool(_programmed(mine - others) and _programmed(others - mine))
+    return one.place.path == other.place.path and bool(mine & others) and not apart
+
+
+def exact(click: Clicked) -> frozenset[Target]:
+    """The ways by which exactly the clicked thing was found."""
+    return frozenset(candidate.target for candidate in click.candidates if candidate.matches == 1)
+
+
+def _programmed(targets: frozenset[Target]) -> list[Target]:
+    """Those by what programmers gave, which stays when a label changes."""
+    return [each for each in targets if each.kind is TargetKind.TEST_ID or each.attribute in _PROGRAMMED]

@@ -7,17 +7,19 @@ Laws of this module:
 - Each element and each text counts once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import frozen
 
+from surehand.core.workflow.addresses import PLACE
 from surehand.core.workflow.bundle import ChooseStep, DateForm, EnteringStep, FillStep, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration
+from surehand.core.workflow.compiler.pages import Name
 from surehand.core.workflow.compiler.saving import Save
 from surehand.core.workflow.compiler.slots import Slot, SlotKind, named_slot
 from surehand.core.workflow.compiler.steps import Builder, PlannedStep
-from surehand.core.workflow.compiler.targets import Texts, common
+from surehand.core.workflow.compiler.targets import Texts, bound, common
 from surehand.core.workflow.compiler.texts import slug
 from surehand.core.workflow.recording import PageSeen, Showing
 from surehand.core.workflow.target import Target
@@ -84,7 +86,7 @@ def _by_need(builder: Builder) -> list[Slot]:
 
 
 def _shown(builder: Builder, pages: tuple[PageSeen, ...], slot: Slot) -> ShownSlot | None:
-    return shown_slot(builder.shown, pages, slot, _own_target(builder, slot))
+    return shown_slot(builder.shown, pages, slot, _own_target(builder, slot), builder.names)
 
 
 def _own_target(builder: Builder, slot: Slot) -> Target | None:
@@ -94,7 +96,11 @@ def _own_target(builder: Builder, slot: Slot) -> Target | None:
 
 
 def shown_slot(
-    shown: tuple[Demonstration, ...], pages: tuple[PageSeen, ...], slot: Slot, own: Target | None
+    shown: tuple[Demonstration, ...],
+    pages: tuple[PageSeen, ...],
+    slot: Slot,
+    own: Target | None,
+    names: Sequence[Name] = (),
 ) -> ShownSlot | None:
     """The element that shows the text of a slot in every recording, if one does.
 
@@ -103,22 +109,27 @@ def shown_slot(
         pages: One page of each.
         slot: The slot.
         own: The field into which it was entered: a page that has it shows the text there.
+        names: What rows may be bound to, if not the text itself.
     """
     found = showings(shown, pages, slot.texts)
-    plain = tuple(Texts(each.known) for each in shown)
+    rows = [name for name in names if name.texts != slot.texts]
+    plain = tuple(
+        Texts(each.known, tuple((name.texts[number], name.name) for name in rows)) for number, each in enumerate(shown)
+    )
     candidates = tuple(tuple(each for item in items for each in item.candidates) for items in found)
-    targets = [each for each in common(candidates, plain) if not _is_static(each)] if all(candidates) else []
+    targets = [each for each in common(candidates, plain) if _may_show(each)] if all(candidates) else []
     usable = [each for each in targets if each == own or not slot.weak or slot.is_like(each.name)]
     if not usable:
         return None
     target = own if own in usable else usable[0]
-    item = next(item for item in found[0] if any(each.target == target for each in item.candidates))
+    item = next(item for item in found[0] if any(bound(each.target, plain[0]) == target for each in item.candidates))
     return ShownSlot(slot.name, target, item.rule, item.form)
 
 
-def _is_static(target: Target) -> bool:
-    """Whether the element is an option that stands there whether it is chosen or not."""
-    return target.attribute in _OPTION_ATTRIBUTES or target.role in _OPTION_ROLES
+def _may_show(target: Target) -> bool:
+    """Whether an element tells something: an option stands there chosen or not, and a name would tell itself."""
+    is_option = target.attribute in _OPTION_ATTRIBUTES or target.role in _OPTION_ROLES
+    return not is_option and PLACE.search(target.name) is None
 
 
 def showings(
@@ -138,7 +149,7 @@ def _shown_cells(builder: Builder, pages: tuple[PageSeen, ...], found: list[Show
             taken = any(slot.texts == texts for slot in builder.slots)
             name = builder.new_name(slug(title, "shown") if title else "shown")
             slot = named_slot(SlotKind.SHOWN, name, title or "Shown with the record", texts)
-            item = None if taken else shown_slot(builder.shown, pages, slot, None)
+            item = None if taken else shown_slot(builder.shown, pages, slot, None, builder.names)
             is_new = item is not None and all(item.target != each.target for each in found)
             if item is None or not is_new or item.rule not in EXACT or len(found) >= _MOST_CELLS:
                 continue

@@ -133,10 +133,11 @@ def template(paths: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTe
     split = [path.partition("?")[0].split("/") for path in paths]
     if len({len(segments) for segments in split}) != 1:
         return None
-    return "/".join(_segment(texts, names, known) for texts in zip(*split, strict=True))
+    return "/".join(segment(texts, names, known) for texts in zip(*split, strict=True))
 
 
-def _segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+def segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+    """One piece of an address as it is written: the place of a name, the text that all recordings have, or any."""
     if not any(texts):
         return ""
     piece = _piece(tuple(map(plain_text, texts)), names, known)

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from surehand.core.workflow.bundle import DateForm, Effect, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
 from surehand.core.workflow.compiler.identity import shown_slot
-from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, template
+from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, segment, template
 from surehand.core.workflow.compiler.questions import Option
 from surehand.core.workflow.compiler.routes import is_structure
 from surehand.core.workflow.compiler.saving import Save
@@ -284,10 +284,10 @@ def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]
         return
     read, shown = tuple(each for each, _ in found), tuple(PageField(each.member, target) for each, target in found)
     address = _address(search, record.path, places)
-    if "*" not in address:
+    if _ANY not in address:
         effect = Effect.UPDATE if _was_there(search, places) else Effect.CREATE
         yield Found(kind=Option.RECORD_PAGE, source=RecordPage(address, record, shown), effect=effect, fields=read)
-    listing = _listing(search, pages) if address.count("*") == 1 else None
+    listing = _listing(search, pages)
     if listing is not None:
         source = PageRecords(listing.path, listing.landmark, listing.link, record, shown)
         yield Found(kind=Option.PAGES, source=source, effect=Effect.CREATE, fields=read)
@@ -297,7 +297,8 @@ def _page_fields(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[tuple[
     """The elements that show a slot's text, each for one slot."""
     taken: set[Target] = set()
     for slot in search.slots:
-        item = shown_slot(search.shown, pages, slot, search.own.get(slot.name)) if slot.texts[0] else None
+        own = search.own.get(slot.name)
+        item = shown_slot(search.shown, pages, slot, own, search.names) if slot.texts[0] else None
         if item is not None and item.target not in taken:
             taken.add(item.target)
             yield ReadSlot(slot.name, slot.name, item.rule, item.form), item.target
@@ -339,35 +340,78 @@ class _Listing:
 
 
 def _listing(search: Search, pages: tuple[PageSeen, ...]) -> _Listing | None:
-    """A page after the save that links to the record and that a run can open."""
+    """A page that links to the record, or to others of its kind, and that a run can open; the last one first."""
     first, record = search.shown[0], pages[0].place
-    for page in reversed(first.recording.pages):
+    start = first.start if first.start < len(first.recording.events) else 0
+    for page in reversed([page for page in first.recording.pages if page.after > start]):
         path = template((page.place.path,), _names(search, 0), (first.known,))
-        links = [_link_template(search, link) for link in page.links if _leads_to(link, record)]
-        usable = [link for link in links if link.count(_ANY) == 1]
-        if not _is_later(search, 0, page) or not usable or path is None or _ANY in path.split("/"):
+        link = next(_record_links(search, page, record), None)
+        if link is None or path is None or _ANY in path.split("/") or page.place.path == record.path:
             continue
         landmark = landmark_of(evolve(search.pages, shown=(first,)), (page.place,))
         full = _address(search, path, (page.place,))
         if landmark is not None and _ANY not in full:
-            return _Listing(full, landmark, usable[0])
+            return _Listing(full, landmark, link)
     return None
 
 
-def _link_template(search: Search, link: str) -> str:
-    """A link as the page has it, with ``*`` for its id and inputs for their texts."""
-    path, mark, query = link.partition("?")
-    names, known = _names(search, 0), (search.shown[0].known,)
-    members = [_link_member(search, names, member) for member in query.split("&") if member]
-    return (template((path,), names, known) or "/") + mark + "&".join(members)
+def _record_links(search: Search, page: PageSeen, record: Place) -> Iterator[str]:
+    """The templates of the page's links to the record; of a page from before the save, of those to others like it."""
+    own = _pieces(_written(record))
+    for link in page.links:
+        beside = next((at for at in range(0, len(own), 2) if _differ_only(_pieces(link), own, at)), None)
+        if _leads_to(link, record):
+            found = _link_template(search, link, page.links)
+        elif beside is not None and _piece_template(search, own[beside]) == _ANY:
+            found = _link_template(search, link, (_written(record),))
+        else:
+            found = None
+        if found is not None:
+            yield found
 
 
-def _link_member(search: Search, names: Sequence[Name], member: str) -> str:
-    name, sign, value = member.partition("=")
-    kept = _member_value(QueryPart(name, plain_text(value)), names, search, 0)
-    if kept is None:
-        return f"{name}{sign}{_ANY}"
-    return f"{name}{sign}{kept if kept.startswith('{') else value}"
+def _written(place: Place) -> str:
+    """A place as a link to it is written."""
+    query = "&".join(f"{part.name}={part.value}" for part in place.query)
+    return f"{place.path}?{query}" if query else place.path
+
+
+def _link_template(search: Search, link: str, links: tuple[str, ...]) -> str | None:
+    """A link as the page has it, with ``*`` for its key; ``None`` where there is no key, or another value beside it.
+
+    The key is the id in which the link differs from a link beside it, or the only id, or the only difference.
+    """
+    pieces, others = _pieces(link), [_pieces(other) for other in links]
+    values = range(0, len(pieces), 2)
+    ids = [at for at in values if _piece_template(search, pieces[at]) == _ANY]
+    varying = [at for at in values if any(_differ_only(pieces, other, at) for other in others)]
+    keys = [at for at in ids if at in varying] or ids or varying
+    rest = [at for at in values if at not in keys[:1]]
+    if not keys or any(search.shown[0].known.in_text(plain_text(pieces[at])) for at in rest if at in ids):
+        return None
+    fixed = {at: _piece_template(search, pieces[at]) for at in rest if at not in ids}
+    return "".join(_ANY if at == keys[0] else fixed.get(at, piece) for at, piece in enumerate(pieces))
+
+
+def _pieces(link: str) -> list[str]:
+    """A link cut at its marks: texts and marks in turn."""
+    return re.split("([/?&=])", link)
+
+
+def _differ_only(pieces: list[str], other: list[str], at: int) -> bool:
+    """Whether two links are the same but for this piece."""
+    return (
+        len(pieces) == len(other)
+        and pieces[at] != other[at]
+        and pieces[:at] + pieces[at + 1 :] == other[:at] + other[at + 1 :]
+    )
+
+
+def _piece_template(search: Search, piece: str) -> str:
+    """An input for its text, ``*`` for an id or a value, else the piece itself."""
+    if not piece:
+        return piece
+    return segment((piece,), _names(search, 0), (search.shown[0].known,))
 
 
 def _leads_to(link: str, place: Place) -> bool:

@@ -31,6 +31,7 @@ class RefusalCode(Enum):
     KEY_OUTSIDE_FIELD = "key_outside_field"
     CLICKED_TWICE = "clicked_twice"
     SEVERAL_CHOICES = "several_choices"
+    SEARCHED_BY_OTHER_TEXT = "searched_by_other_text"
     NO_SAVE = "no_save"
     SAVED_BY_KEY = "saved_by_key"
     SAVE_CLICKED_TWICE = "save_clicked_twice"
@@ -70,6 +71,10 @@ SENTENCES: Final[dict[RefusalCode, str]] = {
     RefusalCode.KEY_OUTSIDE_FIELD: "A key or a shortcut outside a field does something. Use the mouse for it.",
     RefusalCode.CLICKED_TWICE: "Something is double-clicked. Record the task with single clicks.",
     RefusalCode.SEVERAL_CHOICES: "Several options are chosen in one list. A workflow chooses one in each list.",
+    RefusalCode.SEARCHED_BY_OTHER_TEXT: (
+        "A list is searched by something else than the option's own words. Search it by the whole option, by its first "
+        "word, or by its last."
+    ),
     RefusalCode.NO_SAVE: (
         "No click in the recording saves anything. Record the task with its save, and go on until the app has saved."
     ),

@@ -24,10 +24,11 @@ from surehand.core.workflow.bundle import (
     FillStep,
     OpenStep,
     Rule,
+    SearchBy,
     Step,
 )
 from surehand.core.workflow.compiler import slots
-from surehand.core.workflow.compiler.demonstration import Demonstration, Move, data_row, entered_text
+from surehand.core.workflow.compiler.demonstration import Demonstration, Move, data_row, entered_text, exact, same_thing
 from surehand.core.workflow.compiler.pages import Name, Pages, gate, opened_path
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
 from surehand.core.workflow.compiler.slots import Slot, SlotKind, field_slot, named_slot, title_of
@@ -43,6 +44,7 @@ from surehand.core.workflow.recording import (
     Opened,
     Place,
 )
+from surehand.core.workflow.search import search_text, words_of
 from surehand.core.workflow.target import FromInput, PageGate, Target, TargetKind
 
 Entries = tuple[Entered | Chose | Checked, ...]
@@ -53,6 +55,8 @@ _CONTROLS: Final = {
     Control.LIST: ChoiceControl.LIST,
 }
 _MAX_STEPS: Final = 200
+#: A single letter finds too much to be what was meant.
+_LEAST_TYPED: Final = 2
 
 
 @frozen(kw_only=True)
@@ -162,6 +166,10 @@ def _enter(builder: Builder, moves: tuple[Move, ...], actions: Entries) -> None:
     page = _gate(builder, tuple(action.place for action in actions), targets)
     if not targets or page is None:
         builder.refuse(RefusalCode.PAGE_NOT_RECOGNISABLE if targets else RefusalCode.TARGET_NOT_UNIQUE, moves)
+        return
+    chosen = tuple(action for action in actions if isinstance(action, Chose))
+    if any(action.searched for action in chosen) and _search_by(chosen) is None:
+        builder.refuse(RefusalCode.SEARCHED_BY_OTHER_TEXT, moves)
         return
     slot = _field_slot(builder, moves, actions, targets[0])
     builder.slots.append(slot)
@@ -286,9 +294,23 @@ def _choose_step(
         target,
         value,
         control,
-        search=SearchBy.WHOLE if is_list and any(action.searched for action in actions) else None,
+        search=_search_by(actions) if is_list else None,
         shown=shown[0] if is_list and shown else None,
     )
+
+
+def _search_by(actions: tuple[Chose, ...]) -> SearchBy | None:
+    """What was typed of the label in every recording; ``None`` where nothing was searched, or by another text."""
+    if not any(action.searched for action in actions):
+        return None
+    return next((by for by in SearchBy if all(_searched_by(by, action) for action in actions)), None)
+
+
+def _searched_by(by: SearchBy, action: Chose) -> bool:
+    """Whether what was typed is what a run would type, or begins it; of a whole label more than its first word."""
+    typed, wanted = action.typed.casefold().strip(), search_text(by, action.value).casefold()
+    several = len(words_of(action.typed)) > 1 or typed == wanted
+    return len(typed) >= _LEAST_TYPED and wanted.startswith(typed) and (by is not SearchBy.WHOLE or several)
 
 
 # Clicking
@@ -323,7 +345,11 @@ def click_target(
         )
         for number, (shown, action) in enumerate(zip(builder.shown, actions, strict=True))
     )
-    found = common(tuple(action.candidates for action in actions), texts)
+    others = frozenset(
+        each for shown, action in zip(builder.shown, actions, strict=True) for each in _others(shown, action)
+    )
+    every = common(tuple(action.candidates for action in actions), texts)
+    found = [target for target in every if target not in others] or every
     bound = next((target for target in found if names_of(target)), None)
     plain = next((target for target in found if not names_of(target)), None)
     if bound is None or not cells:
@@ -331,6 +357,13 @@ def click_target(
         return None if chosen is None else (chosen, None)
     builder.rows.append(Row(tuple((at, title, each) for at, (_, title, each) in enumerate(cells))))
     return _with_slots(builder, bound, cells), plain
+
+
+def _others(shown: Demonstration, click: Clicked) -> set[Target]:
+    """The ways by which another thing of this page was found, in another state of it."""
+    clicks = [event.action for event in shown.recording.events if isinstance(event.action, Clicked)]
+    apart = [other for other in clicks if other.place.path == click.place.path and not same_thing(click, other)]
+    return {target for other in apart for target in exact(other)}
 
 
 _Cells = tuple[tuple[str, str, tuple[str, ...]], ...]
