@@ -49,7 +49,7 @@ from surehand.core.workflow.commands import (
 from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
 from surehand.core.workflow.reach import HINDRANCES, Hindrance, Reach
 from surehand.core.workflow.replay import start, step
-from surehand.core.workflow.source import DatabaseRecords
+from surehand.core.workflow.source import DatabaseRecords, PageRecords, RecordPage
 from surehand.shell.engines.base import Boundary, Job, RunRefusedError
 from surehand.shell.engines.browser.account import Account, Sessions
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
@@ -74,8 +74,9 @@ _UNAVAILABLE: Final = CallRefused(Refusal.ENGINE_UNAVAILABLE, EarlierAttempts.NO
 #: Milliseconds that a launch of the browser may take.
 _LAUNCH_MS: Final = 30_000
 
-#: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether.
+#: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether; pages are slower.
 _READ_BACK_GRACE: Final = 2.0
+_PAGES_GRACE: Final = 10.0
 
 #: Seconds that closing a context, or the browser and the fence, may take.
 _CLOSE_SECONDS: Final = 10.0
@@ -307,7 +308,9 @@ class BrowserEngine:
         while not isinstance(command, Finish):
             observation = progress.stopped() or await self._perform(command, visit, progress)
             if isinstance(command, Save):
-                progress.read_until = time.monotonic() + job.bundle.read_back.deadline_ms / 1000 + _READ_BACK_GRACE
+                read_back = job.bundle.read_back
+                grace = _PAGES_GRACE if isinstance(read_back.source, PageRecords | RecordPage) else _READ_BACK_GRACE
+                progress.read_until = time.monotonic() + read_back.deadline_ms / 1000 + grace
             elif isinstance(observation, Fault):
                 account.is_signed_out = observation.kind is FaultKind.SIGN_IN_SHOWN
                 # What was not waited for to its end, because the run is to stop, is no fault.
@@ -319,8 +322,9 @@ class BrowserEngine:
         self, command: PageCommand | ReadRecords | Wait, visit: _Visit, progress: _Progress
     ) -> Observation:
         match command:
-            case ReadRecords():
-                seconds = progress.seconds_to_read(self._limits.read_ms / 1000)
+            case ReadRecords(source=source):
+                usual = self._limits.pages_ms if isinstance(source, PageRecords | RecordPage) else self._limits.read_ms
+                seconds = progress.seconds_to_read(usual / 1000)
                 return await visit.channel.read(command, seconds) if seconds else RecordsUnavailable()
             case Wait(milliseconds=milliseconds):
                 await asyncio.sleep(progress.seconds_to_read(milliseconds / 1000))

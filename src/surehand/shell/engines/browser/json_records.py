@@ -202,11 +202,14 @@ def _members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _items(answer: object, path: str, *, wrapped: bool = True) -> list[object]:
     """The records in an answer: a list, or what is one record.
 
-    They stand at the path; an answer about one record may leave it out, if it need not be ``wrapped`` as lists are.
+    They stand at the path, whose last ``*`` is every member of an object; an answer about one record may leave it out,
+    if it need not be ``wrapped`` as lists are.
     """
     for name in path.split(".") if path else ():
         members = _object(answer)
-        if name in members:
+        if name == "*":
+            answer = list(members.values())
+        elif name in members:
             answer = members[name]
         elif wrapped:
             raise UnusableAnswerError

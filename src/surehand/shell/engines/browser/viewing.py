@@ -66,6 +66,7 @@ class Limits:
         answer_ms: From there to the app's answer.
         react_ms: For the page to react to the answer, should it show a dialog.
         read_ms: For one read over the read-back channel.
+        pages_ms: The same, where pages have to be opened for it.
         quiet_ms: How long a page must be at rest before what it lists counts as all that there is.
     """
 
@@ -76,6 +77,7 @@ class Limits:
     answer_ms: int = 6_000
     react_ms: int = 600
     read_ms: int = 5_000
+    pages_ms: int = 20_000
     quiet_ms: int = 250
 
     @property
