@@ -101,7 +101,12 @@ def changing(source: Source = JSON, **more: Any) -> dict[str, Any]:  # noqa: ANN
 
 
 ATTRIBUTE = Target(TargetKind.ATTRIBUTE, "name", attribute="data-field")
-NOTE, NAME = BUNDLE.read_back.written[0], IdentityField(shown("due"), FromInput("due"), Rule.DATE, unique=False)
+NOTE = BUNDLE.read_back.written[0]
+#: A page that shows nothing unique but what is entered.
+ENTERED = (
+    IdentityField(label("note"), FromInput("note"), Rule.TEXT, unique=True),
+    BUNDLE.identity[1],
+)
 IN_PAGE = PageGate("/app", label("x"), (QueryPart("tab", "1"),), "/entry/{patient}")
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -262,6 +267,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         changing(identity=(BUNDLE.read_back.identity[1],)),
         "does not name its one record",
     ),
+    "a change that reads its record by what it enters": (
+        changing(identity=(BUNDLE.read_back.identity[0], ReadField("more", FromInput("note"), Rule.TEXT))),
+        "by what it enters",
+    ),
+    "a change that shows its record by what it enters": (
+        {**changing(PAGE, identity=(BUNDLE.read_back.identity[1],)), "identity": ENTERED},
+        "by what it enters",
+    ),
     "a part of the record that is entered elsewhere and not read back": (
         steps(fill(Constant("typed"), Rule.TEXT, part_of_record=True)),
         "something entered is not read back",
@@ -321,6 +334,17 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "a business key": {"business_key": ("patient", "due")},
     "a change": changing(),
     "a change of the one record of a page": changing(PAGE, identity=(BUNDLE.read_back.identity[1],)),
+    "a change of the record in the address of the save": {
+        **changing(),
+        **saved(path="/patients/{patient}/entries"),
+        "identity": ENTERED,
+    },
+    "a change of the record in the query of the save": {
+        **changing(),
+        **saved(query=(QueryPart("of", "{patient}"),)),
+        "identity": ENTERED,
+    },
+    "an entry that is shown by what it enters": {"identity": ENTERED},
     "a change with a guard": {**changing(), "guards": ("allergy",)},
     "no part of the record": steps(fill()),
     "an entry that the identity compares": steps(fill(part_of_record=True)),

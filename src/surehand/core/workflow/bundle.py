@@ -472,14 +472,34 @@ def _effect_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     read = bundle.read_back
     update = read.effect is Effect.UPDATE
     early = update or bool(bundle.guards) or bool(bundle.business_key)
-    unique = {item.expected for item in bundle.identity if item.unique}
-    names_one = isinstance(read.source, RecordPage) or any(item.expected in unique for item in read.identity)
     yield (
         "members are needed before the save that the source shows only after it",
         not (early and _record_paths(read.source)),
     )
     yield "a change has a business key", not (update and bundle.business_key)
-    yield "a change does not name its one record", not update or names_one
+    yield "a change does not name its one record", not update or _names_one(bundle)
+    yield "a change names its record by what it enters", not update or _is_named_apart(bundle)
+
+
+def _names_one(bundle: Bundle) -> bool:
+    """Whether the read-back looks at one record: that of a page, of a unique field, or of the address that is saved."""
+    read = bundle.read_back
+    unique = {item.expected for item in bundle.identity if item.unique} | _saved_to(bundle)
+    return isinstance(read.source, RecordPage) or any(item.expected in unique for item in read.identity)
+
+
+def _is_named_apart(bundle: Bundle) -> bool:
+    """Whether what names the record is there before anything is entered, on the page and for the read-back."""
+    entered = {step.value for step in _recorded(bundle)}
+    shown = {item.expected for item in bundle.identity if item.unique} - entered
+    return not entered & {item.expected for item in bundle.read_back.identity} and bool(shown or _saved_to(bundle))
+
+
+def _saved_to(bundle: Bundle) -> set[Value]:
+    """The inputs that stand in the address of the write that saves."""
+    route = bundle.save.route
+    texts = (route.path, *(part.value for part in route.query))
+    return {FromInput(name) for text in texts for name in names_in(text)}
 
 
 # What the rules ask
