@@ -280,6 +280,7 @@ class StdioTransport(Generic[M]):
         self._on_first_answer: Callable[[], None] | None = on_first_answer
         self._on_end = on_end
         self._open: set[RequestId] = set()
+        self._asked: set[RequestId] = set()
         self._answered = asyncio.Event()
         self.incoming = _Incoming(self._receive)
         self.outgoing = _Outgoing(self._send)
@@ -306,14 +307,22 @@ class StdioTransport(Generic[M]):
         if isinstance(read, Fault):
             self._channel.write(fault_answer(read))
             return None
-        if "result" in read or "error" in read:
-            return None  # we ask nothing, and a peer's answer is never answered
+        if ("result" in read or "error" in read) and not self._is_awaited(read):
+            return None  # a peer's answer is never answered, to whatever it is one
         message = self._codec.parse(read) if has_legal_id(read) else None
         if message is None:
             self._channel.write(fault_answer(Fault(INVALID_REQUEST, NOT_A_MESSAGE, id_of(read))))
             return None
         self._note_incoming(read)
         return message
+
+    def _is_awaited(self, answer: dict[str, object]) -> bool:
+        """Whether this is the first answer to a request of ours."""
+        answered = id_of(answer)
+        if answered is None or "method" in answer or answered not in self._asked:
+            return False
+        self._asked.discard(answered)
+        return True
 
     def _note_incoming(self, message: dict[str, object]) -> None:
         method = message.get("method")
@@ -326,6 +335,9 @@ class StdioTransport(Generic[M]):
     async def _send(self, message: M) -> None:
         sent = self._codec.dump(message)
         is_answer = "method" not in sent
+        asked = None if is_answer else id_of(sent)
+        if asked is not None:
+            self._asked.add(asked)
         if is_answer and self._answered_before is not None and id_of(sent) == self._answered_before:
             self._answered_before = None
             if "error" in sent:  # the client was told otherwise: there is no honest way on
