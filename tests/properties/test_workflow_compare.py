@@ -127,6 +127,7 @@ class TestDates:
             (DateForm.DAY_MONTH_SLASH, "31/02/2026"),
             (DateForm.MONTH_DAY_SLASH, "13/01/2026"),
             (DateForm.DAY_MONTH_DOT, "04.05.2026."),
+            (DateForm.DAY_MONTH_DOT, "04/05/2026"),
             (DateForm.DAY_MONTH_DASH, "04-05-2026-01"),
             (DateForm.ISO, "04/05/2026"),
             (DateForm.ISO, "\u0662026-05-04"),

@@ -35,7 +35,9 @@ def read_date(form: DateForm, text: str) -> str | None:
     """The ISO date that a text is in this form, or ``None``: two digits of day and month, four of the year."""
     pattern = _PATTERNS[form].format("(?P<year>[0-9]{4})", "(?P<month>[0-9]{2})", "(?P<day>[0-9]{2})")
     found = re.fullmatch(pattern, text)
-    iso = "{year}-{month}-{day}".format(**found.groupdict()) if found else ""
+    if found is None:
+        return None
+    iso = "{year}-{month}-{day}".format(**found.groupdict())
     # The dot of a form stands for any character in the pattern.
     return iso if is_date(iso) and written_date(form, iso) == text else None
 
