@@ -141,13 +141,14 @@ class TestShapes:
             ("", b'{"id": "1"}'),
             ("data", b'{"data": {"id": "1"}}'),
             ("data.visits", b'{"data": {"visits": [{"id": "1"}]}}'),
+            ("visits.*", b'{"visits": {"one": {"id": "1"}}}'),
         ],
     )
     def test_the_records_are_where_the_source_says(self, items: str, body: bytes) -> None:
         with server(answer(body)) as (origin, _):
             assert read(origin, source=JsonRecords("/api", items, "id")) == Records((Record("1", {"id": "1"}),))
 
-    @pytest.mark.parametrize("items", ["data", "other", "items.more"])
+    @pytest.mark.parametrize("items", ["data", "other", "items.more", "items.*"])
     def test_they_are_nowhere_else(self, items: str) -> None:
         with server(answer(GOOD)) as (origin, _):
             assert read(origin, source=JsonRecords("/api", items, "id")) == RecordsUnavailable()

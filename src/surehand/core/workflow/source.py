@@ -20,7 +20,8 @@ MemberName = Annotated[str, Text(min_length=1, max_length=100)]
 class JsonRecords:
     """A GET of the app that answers with JSON.
 
-    ``items`` is the dotted path to the list of records, empty for an answer that is the list, or that is one record.
+    ``items`` is the dotted path to the list of records, empty for an answer that is the list, or that is one record; a
+    last ``*`` in it is every member of an object, for records that stand by their keys.
     ``key`` is the member that tells records apart. A nested member has a dotted name. ``detail`` is the path of one
     record (``*`` is its key), read where the list does not show every member.
     """
