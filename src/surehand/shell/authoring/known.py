@@ -6,7 +6,7 @@ Laws of this module:
 - What is known is kept in memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -50,6 +50,13 @@ class KnownTexts:
         """Know one more text; returns its forms."""
         self._texts[key] = text
         return list(_forms(key, text))
+
+    def only(self, keys: Iterable[str]) -> "KnownTexts":
+        """What is known by these keys alone, cells of theirs among it."""
+        kept = frozenset(keys)
+        texts = {key: text for key, text in self._texts.items() if key.partition("/")[0] in kept}
+        states = {key: state for key, state in self._box_states.items() if key in kept}
+        return KnownTexts(texts, {}, states)
 
     def add_box(self, key: str, candidates: Candidates, caption: str, *, checked: bool) -> list[Form]:
         """Know the state of a box, by what names it; returns its forms."""

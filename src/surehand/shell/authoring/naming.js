@@ -232,6 +232,7 @@ class Look {
     this.names = new Map();
     this.shownNow = new Map();
     this.labels = null;
+    this.texts = null;
     this.captions = new Map();
     this.dialogs = null;
   }
@@ -254,7 +255,17 @@ class Look {
     return this.labels.get(text) ?? [];
   }
   captioned(text) {
-    if (!this.captions.has(text)) this.captions.set(text, elements.caption(document.documentElement, text));
+    if (this.texts === null) {
+      this.texts = new Map();
+      for (const el of this.all) {
+        const own = ownText(el);
+        if (own) (this.texts.get(own) ?? this.texts.set(own, []).get(own)).push(el);
+      }
+    }
+    if (!this.captions.has(text)) {
+      const named = this.texts.get(text) ?? [];
+      this.captions.set(text, Array.from(new Set(named.flatMap(el => elements.beside(document.documentElement, el)))));
+    }
     return this.captions.get(text);
   }
   dialog() {
@@ -300,7 +311,8 @@ const captionNear = (el, look) => {
   }
   return '';
 };
-const ownText = el => squash(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
+const words = text => text.replace(/[ \t\r\n\f]+/g, ' ').replace(/^ | $/g, '');
+const ownText = el => words(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
 const textsBefore = (el, place) => {
   const before = everything(place).filter(it => precedes(it, el) && !it.closest('option, script, style, button'));
   return before.map(ownText).filter(text => text.length <= LONGEST_NAME && /\p{L}/u.test(text));

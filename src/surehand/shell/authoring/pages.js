@@ -7,17 +7,23 @@
 // Known texts by their comparable form: for each its key, the rule under which it is equal, the form of a date, and
 // the text as it was.
 const known = new Map();
+// The same without any white space, to pass over quickly what shows none of them.
+const bare = new Set();
+const barely = text => text.normalize('NFC').replace(/\s+/g, '');
 const comparable = text => text.normalize('NFC').replace(/\r\n?/g, '\n').trim();
 const know = entries => {
   for (const [text, key, rule, form] of entries) {
     const place = rule === 'decimal' ? text : comparable(text);
     const list = known.get(place) ?? known.set(place, []).get(place);
+    if (place !== '') bare.add(barely(text));
     if (place !== '' && !list.some(one => one[0] === key && one[1] === rule && one[2] === form)) list.push([key, rule, form, text]);
   }
 };
 const knowExactly = (text, key) => know([[text, key, 'identifier', 'yyyy-mm-dd']]);
 const NUMBER = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
 const numberOf = text => (NUMBER.test(text) ? `#${Number(text)}` : null);
+const isBare = text => bare.has(barely(text)) || known.has(numberOf(text.trim()));
+const longest = () => Math.max(0, ...Array.from(bare, text => text.length));
 const knownAs = text => {
   const hits = known.get(comparable(text)) ?? [];
   const exact = text.replace(/^[ \t\r\n\f]+|[ \t\r\n\f]+$/g, '');
@@ -79,42 +85,48 @@ const boxForms = (candidates, checked) => {
   const naming = candidates.map(it => it.target).filter(it => ['label', 'role'].includes(it.kind) || it.attribute === 'name');
   return Array.from(new Set(naming.map(it => `box ${it.kind} ${it.name} ${checked}`)));
 };
+const formsOfBox = el => {
+  const names = [...labelsOf(el).map(text => ['label', text]), ['role', nameOf(el)], ['attribute', el.getAttribute('name') ?? '']];
+  return names.filter(([, name]) => name).map(([kind, name]) => `box ${kind} ${name} ${elements.values([el])[0]}`);
+};
 
 // What a page shows
 
 const MOST_SHOWN = 200;
 const MOST_FOR_ONE = 8;
-const shownText = el => {
-  if (el.matches('input, textarea, select')) {
-    const isText = !el.matches('[type=checkbox], [type=radio], [type=file], [type=hidden], [type=submit], [type=button]');
-    return isText && !isSecret(el) ? elements.values([el])[0] : '';
-  }
-  if (el.isContentEditable && !parentOf(el)?.isContentEditable) return elements.values([el])[0];
-  return el.textContent.length <= 4000 ? el.innerText ?? '' : '';
+const isEditingHost = el => el.isContentEditable && !parentOf(el)?.isContentEditable;
+const UNTOLD = '[type=checkbox], [type=radio], [type=file], [type=hidden], [type=submit], [type=button], [type=reset], [type=image]';
+const enteredText = el => {
+  if (el.type === 'radio') return el.checked ? nameOf(el) : '';
+  return el.matches(UNTOLD) || isSecret(el) ? '' : elements.values([el])[0];
 };
 const matchesIn = (root, look) => {
   const found = [];
+  const most = longest() * 2 + 20;
+  const take = (el, hits) => hits.length && (look.shows(el) || el.type === 'radio') && found.push([el, hits]);
   const walk = el => {
-    if (isIgnored(el) || el.tagName === 'OPTION') return;
-    const isField = el.matches('input, textarea, select') || (el.isContentEditable && !parentOf(el)?.isContentEditable);
-    const inner = isField ? [] : [...el.children, ...(el.shadowRoot?.children ?? [])];
-    const before = found.length;
-    inner.forEach(walk);
-    if (el.isContentEditable && !isField) return;
-    if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) return boxHits(el);
-    if (el.matches('label') && el.control?.type === 'radio') return;
-    const text = el.type === 'radio' ? el.checked && nameOf(el) : shownText(el);
-    const hits = text && (found.length === before || isField) ? knownAs(text) : [];
-    if (hits.length && (look.shows(el) || el.type === 'radio')) found.push([el, hits]);
+    if (isIgnored(el) || el.tagName === 'OPTION' || !el.checkVisibility()) return;
+    if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) take(el, boxHits(el));
+    else if (el.matches('input, textarea, select')) take(el, knownAs(enteredText(el)));
+    else if (isEditingHost(el)) take(el, knownAs(elements.values([el])[0]));
+    else if (!el.matches('label') || el.control?.type !== 'radio') walkInto(el);
   };
-  const boxHits = el => {
-    const candidates = known.size ? candidatesFor(el, look) : [];
-    const hits = boxForms(candidates, elements.values([el])[0]).flatMap(form => known.get(form) ?? []);
-    const keys = new Set(hits.map(([key]) => key));
-    if (keys.size) found.push([el, Array.from(keys, key => [key, 'choice', 'yyyy-mm-dd'])]);
+  const walkInto = el => {
+    const before = found.length;
+    for (const child of el.children) walk(child);
+    for (const child of el.shadowRoot?.children ?? []) walk(child);
+    if (found.length === before && isNearlyKnown(el, most)) take(el, knownAs(el.innerText ?? ''));
   };
   walk(root);
   return found;
+};
+const isNearlyKnown = (el, most) => {
+  const text = el.textContent;
+  return text.length > 0 && (text.length <= most || barely(text).length <= most) && isBare(text);
+};
+const boxHits = el => {
+  const keys = new Set(formsOfBox(el).flatMap(form => known.get(form) ?? []).map(([key]) => key));
+  return Array.from(keys, key => [key, 'choice', 'yyyy-mm-dd']);
 };
 const seen = look => {
   const showings = [];

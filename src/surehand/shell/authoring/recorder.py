@@ -110,6 +110,15 @@ class Recorder:
             if actor is Actor.AGENT:
                 self._agent_times.append((began, time.time() * 1000))
 
+    async def settle(self) -> None:
+        """Have every page tell what was done on it and is not told yet."""
+        with suppress(Error, TimeoutError):
+            await self._watcher.flush()
+
+    def keep_no_text(self, secret: bool) -> None:
+        """Whether everything that is entered from now on is a secret: that it was is told, and never what it was."""
+        self._timeline.keeps_no_text = secret
+
     def _actor_at(self, at: float) -> Actor:
         is_agent = any(int(began) <= at <= ended for began, ended in self._agent_times)
         return Actor.AGENT if is_agent else Actor.PERSON

@@ -54,7 +54,9 @@ def find_records(answer: Answer, earlier: Answer | None, known: KnownTexts) -> F
     """
     lists = list(_lists(answer.data))
     scored = [
-        (_score(record, known), -len(path), path, records, record) for path, records in lists for record in records
+        (_score(record, known), -len(flat(record)), path, records, record)
+        for path, records in lists
+        for record in records
     ]
     best = max(scored, key=lambda each: each[:2], default=None)
     if best is None or best[0] == 0:
@@ -81,14 +83,21 @@ def _canonical(value: object) -> str:
 
 
 def _lists(data: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, list[Json]]]:
-    """Every list of objects in an answer by its dotted path; an answer that is one object is one record."""
+    """Every list of objects in an answer by its dotted path; an answer that is one object is one record.
+
+    An object that holds nothing but objects is a list of them, too.
+    """
     if isinstance(data, list):
         records = [each for each in cast("list[object]", data) if _is_object(each)]
         if records:
             yield path, records
     elif _is_object(data):
+        inner = [each for each in data.values() if _is_object(each)]
         if depth == 0:
             yield "", [data]
+        elif len(inner) == len(data) > 0:
+            # Records that stand by their keys.
+            yield f"{path}.*", inner
         if depth < _MOST_DEPTH:
             for name, value in data.items():
                 yield from _lists(value, f"{path}.{name}" if path else name, depth + 1)
@@ -104,9 +113,11 @@ def _score(record: Json, known: KnownTexts) -> int:
 
 def _same_record(record: Json, records: list[Json], before: list[Json]) -> Json | None:
     """The record as it was before, by a member that tells the records apart; none when it is new."""
+    own = flat(record)
+    if (same := next((each for each in before if flat(each) == own), None)) is not None:
+        return same
     if len(records) == 1 and len(before) == 1 and not _keys(record):
         return before[0]
-    own = flat(record)
     for name in _keys(record):
         values = [flat(each).get(name) for each in records]
         if values.count(own[name]) == 1:

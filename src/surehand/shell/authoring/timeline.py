@@ -53,12 +53,13 @@ class Noted:
 
 @define
 class Timeline:
-    """What was reported so far, in memory only."""
+    """What was reported so far, in memory only. While ``keeps_no_text`` is set, whatever is entered is a secret."""
 
     notes: list[Noted] = field(factory=list[Noted], repr=False)
     pages: list[Page] = field(factory=list[Page], repr=False)
     submissions: list[Submitted] = field(factory=list[Submitted], repr=False)
     known: KnownTexts = field(factory=KnownTexts, repr=False)
+    keeps_no_text: bool = False
     _kept: set[str] = field(factory=set[str])
     _clicks: dict[str, int] = field(factory=dict[str, int])
     _replaced: dict[str, str] = field(factory=dict[str, str])
@@ -80,9 +81,10 @@ class Timeline:
         return []
 
     def _told(self, told: Told) -> list[Form]:
-        self.notes.append(Noted(told.at, told.id, told.action, told.soft))
+        action = _without_text(told.action) if self.keeps_no_text else told.action
+        self.notes.append(Noted(told.at, told.id, action, told.soft))
         self._replaced |= dict.fromkeys(told.replaces, told.id)
-        match told.action:
+        match action:
             case Entered(value=value) | Chose(value=value):
                 return self.known.add(told.id, value)
             case Checked(candidates=candidates, facts=facts, checked=checked):
@@ -151,6 +153,13 @@ class Timeline:
         return identity
 
 
+def _without_text(action: Action) -> Action:
+    """The action as one on a secret field, if it enters anything."""
+    if isinstance(action, Entered | Chose | Checked):
+        return SecretEntered(place=action.place, candidates=action.candidates)
+    return action
+
+
 def _passes(action: Action, following: Action) -> bool:
     if not isinstance(action, Chose) or not isinstance(following, Chose):
         return False
@@ -181,7 +190,9 @@ def make_recording(
     def known(key: str) -> Known | None:
         identity, _, cell = key.partition("/")
         event = index.get(timeline.standing_for(identity))
-        return None if event is None else Known(event=event, cell=int(cell) if cell else None)
+        if event is None or isinstance(notes[event].action, SecretEntered):
+            return None
+        return Known(event=event, cell=int(cell) if cell else None)
 
     def after(at: float) -> int:
         return sum(note.at <= at for note in notes)
@@ -235,13 +246,15 @@ def _answers(
     known: Callable[[str], Known | None],
     after: Callable[[float], int],
 ) -> Iterator[JsonSeen]:
+    # What was typed to sign in stands in answers about the account, which are no records of the demonstration.
+    entered = timeline.known.only(note.id for note in timeline.notes if note.at > timeline.signed_in_at())
     writes = [each.at for each in sent if each.method not in READS and not each.socket]
     for answer in answers:
         saved_at = _saved_before(answer, timeline, writes)
         place = place_at(answer.url)
         if saved_at is None or place is None:
             continue
-        found = find_records(answer, _earlier(answer, answers, saved_at), timeline.known)
+        found = find_records(answer, _earlier(answer, answers, saved_at), entered)
         if found is not None:
             members = tuple(_member(each, known) for each in found.members)
             yield JsonSeen(

@@ -45,6 +45,18 @@ const inAppeared = el => {
   return found;
 };
 
+const shownNow = () => {
+  const found = new WeakSet();
+  const walk = el => {
+    if (!el.checkVisibility()) return;
+    if (isShown(el)) found.add(el);
+    for (const child of el.children) walk(child);
+    for (const child of el.shadowRoot?.children ?? []) walk(child);
+  };
+  walk(document.documentElement);
+  return found;
+};
+
 // What is still to be told: the moment passes at the next act, or after a short time
 
 let open = [];
@@ -76,7 +88,12 @@ const hostOf = el => {
 };
 const held = el => elements.values([el])[0];
 const short = text => squash(text).slice(0, 500);
-const captionOf = el => short(el.type === 'radio' ? groupCaption(el) : nameOf(el) || labelsOf(el)[0] || captionBeside(el));
+const captionOf = el => {
+  if (el.type === 'radio') return short(groupCaption(el));
+  const name = nameOf(el);
+  const isHint = name !== '' && (name === el.getAttribute('placeholder') || name === el.title);
+  return short((isHint ? captionBeside(el) : name || labelsOf(el)[0] || captionBeside(el)) || name);
+};
 const groupCaption = el => {
   const around = ownGroup(el);
   return (around && nameOf(around)) || captionBeside(groupOf(el)[0]) || el.name;
@@ -157,7 +174,7 @@ const tellField = (done, at, key) => {
   const tookIt = key === 'tab' && value === done.last ? null : key;
   done.told = value;
   knowExactly(value, id);
-  searchedBy(el, id);
+  searchedBy(el, id, done.typed);
   return happened({
     kind: 'entered', place, candidates, facts: done.facts, value, typed: done.typed, before: done.before !== '',
     ...(tookIt === null ? {} : { ended_by: tookIt }),
@@ -225,6 +242,7 @@ const picked = () => {
 const onChange = event => {
   const el = target(event);
   if (!(event.isTrusted || event.composed || isShown(el))) return;
+  if (event.isTrusted) changed = el;
   if (el.tagName === 'SELECT' && isShown(el)) choseNative(el);
   else if (el.type === 'radio' && event.isTrusted) choseRadio(el);
   else if (el.type === 'checkbox' && event.isTrusted) checkedBox(el, el.checked);
@@ -246,6 +264,19 @@ const choose = (el, value, candidates) => {
   settle();
   const id = happened({ kind: 'chose', place: placeOf(lookNow()), candidates, facts: factsOf(el), value });
   knowExactly(value, id);
+};
+// A page may hold back the change and set the box itself afterwards.
+let changed = null;
+const boxClicked = el => {
+  const was = !el.checked;
+  const name = nameOf(el);
+  changed = null;
+  later(() => {
+    const now = el.isConnected ? el : everything(document).find(it => it.type === el.type && nameOf(it) === name);
+    if (changed === el || !now || now.checked === was) return;
+    if (now.type === 'radio') choseRadio(now);
+    else checkedBox(now, now.checked);
+  });
 };
 const checkedBox = (el, checked) => {
   finish();
@@ -326,16 +357,17 @@ const onPointerDown = event => {
   if (session !== null && !session.secret && session.edited) knowExactly(session.last, session.id);
   const el = target(event);
   down = pressedOn(el);
-  if (opener === null || inAppeared(el) === null) {
-    const look = lookNow();
-    before = new WeakSet(look.all.filter(it => look.shows(it)));
+  // In a list that has opened, and in its search box, what opened it still counts.
+  const isInList = opener !== null && inAppeared(el) !== null && (optionAt(el) !== null || hostOf(el) !== null);
+  if (!isInList) {
+    before = shownNow();
   }
   if (down !== null) down.changes = changes;
 };
 const pressedOn = el => {
   const look = lookNow();
   const option = optionAt(el);
-  const actor = hostOf(el) ?? option ?? actorOf(el);
+  const actor = hostOf(el) ?? climb(el, OPTION) ?? actorOf(el) ?? option;
   if (actor === null || actor.matches('select, option, input[type=checkbox], input[type=radio], input[type=file]')) return null;
   const label = climb(el, 'label');
   if (label?.control && label.control !== actor && !actor.matches(ACTORS)) return null;
@@ -370,6 +402,7 @@ const onClick = event => {
   if (!event.isTrusted) return;
   const el = target(event);
   const pressed = event.detail > 0 && isEndOf(down, el) ? down : null;
+  if (el.matches('input[type=checkbox], input[type=radio]')) boxClicked(el);
   if (event.detail === 0 && entering !== null && el.form === entering.el.form) entering.key = null;
   if (pressed === null && (event.detail > 0 ? climb(el, 'label') : false)) return;
   const found = pressed ?? pressedOn(el);
@@ -405,15 +438,16 @@ const clicked = (pressed, detail, at = null) => {
 const opens = ({ actor, action }, ...ids) => {
   const around = [];
   for (let at = actor; at && at !== document.body && around.length < 5 && isAlone(actor, at); at = parentOf(at)) around.push(at);
-  opener = { ids, el: actor, around, action, searched: false, text: optionText(actor), caption: short(captionBeside(actor)) };
+  opener = { ids, el: actor, around, action, searched: false, typed: '', text: optionText(actor), caption: short(captionBeside(actor)) };
 };
 // Whether nothing else that can be entered stands in this place.
 const isAlone = (el, place) => Array.from(place.querySelectorAll(FIELDS)).every(it => el.contains(it) || it.contains(el) || !isShown(it) || isSliver(it));
 const isSliver = el => el.getBoundingClientRect().width <= 1 || el.getBoundingClientRect().height <= 1;
-const searchedBy = (el, id) => {
+const searchedBy = (el, id, typed) => {
   if (opener === null || !(opener.el === el || opener.el.contains(el) || el.contains(opener.el) || inAppeared(el))) return;
   opener.ids.push(id);
   opener.searched = true;
+  opener.typed = typed;
 };
 const turned = ({ actor, checked, action }, id) => {
   const box = climb(actor, BOXES);
@@ -431,7 +465,7 @@ const taken = ({ option, text, options }, id, from) => {
   const { place, candidates, facts } = from.action;
   const chosen = happened({
     kind: 'chose', place, candidates: waysToOpen(candidates, from, text),
-    facts: { ...facts, control: 'list', options, caption: from.caption || facts.caption }, value: text, searched: from.searched,
+    facts: { ...facts, control: 'list', options, caption: from.caption || facts.caption }, value: text, searched: from.searched, typed: from.typed,
     shown: shows === from.el ? [] : candidatesFor(shows, lookNow()),
   }, { replaces: [...from.ids, id] });
   knowExactly(text, chosen);
@@ -546,11 +580,9 @@ const pressedKey = (event, el) => {
 let leaving = false;
 let resting = null;
 const restLater = () => {
-  if (window !== window.top || resting !== null) return;
-  resting = setTimeout(() => {
-    resting = null;
-    if (known.size > 0) tellPage();
-  }, 700);
+  if (window !== window.top) return;
+  clearTimeout(resting);
+  resting = setTimeout(() => known.size > 0 && tellPage(), 1500);
 };
 const tellPage = () => {
   if (window === outermost()) tell({ kind: 'page', at: Date.now(), page: pageSeen(lookNow()) });
