@@ -8,6 +8,8 @@ Laws:
 """
 
 import copy
+import hashlib
+import importlib
 import json
 import pickle
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from surehand.core.admission.record import (
     DAY_SECONDS,
     LARGEST_RECORD,
     LONGEST_DAYS,
+    USUAL_DAYS,
     Admission,
     AdmissionRecord,
     Certification,
@@ -37,8 +40,11 @@ from surehand.core.admission.record import (
     verify_admission,
     verify_certification,
 )
-from surehand.core.signature import Forgery, authentic, key_id, public_key, sign, signed_form
+from surehand.core.signature import Forgery, authentic, canonical_json, key_id, public_key, sign, signed_form
 from surehand.core.workflow.policy import Profile, RecordProblem, is_at_least
+
+#: The library bears no types of its own.
+jsonschema: Any = importlib.import_module("jsonschema")
 
 KEY: Final = public_key(SECRET)
 OTHER_SECRET: Final = bytes(32)
@@ -275,6 +281,64 @@ class TestForms:
         assert key_id(KEY) != key_id(public_key(OTHER_SECRET))
 
 
+class TestWhatWasSignedOnceIsReadForEver:
+    """The form of a record never changes: what is pinned here was signed by an earlier version."""
+
+    def test_an_admission(self) -> None:
+        assert (
+            "e4fc4a798fc5066500ffad46be658b8f32ce0e26af73a80824fd6120345daf59"
+            == hashlib.sha256(record_text(ADMITTED)).hexdigest()
+        )
+
+    def test_a_certification(self) -> None:
+        assert (
+            "b0f9cd03790247f2c34dcb57eb3aade35768ed9af8da799dcba95ff1b6ebb9a5"
+            == hashlib.sha256(record_text(CERTIFIED)).hexdigest()
+        )
+
+    def test_a_record_is_ascii(self) -> None:
+        record = sign_record(evolve(ADMITTED, account="ädä"), SECRET)
+
+        assert record_text(record).isascii()
+        assert record == admission(record_text(record))
+
+    def test_canonical_json(self) -> None:
+        assert '{"a":[1,true],"b":"ä"}' == canonical_json({"b": "ä", "a": [1, True]})
+        with pytest.raises(ValueError, match="JSON"):
+            canonical_json(float("nan"))
+
+    def test_limits(self) -> None:
+        assert (86_400, 366, 90, 4096) == (DAY_SECONDS, LONGEST_DAYS, USUAL_DAYS, LARGEST_RECORD)
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            {"account": ""},
+            {"account": "a b"},
+            {"account": "a\x1b"},
+            {"account": "a" * 121},
+            {"admitted_at": -1},
+            {"expires_at": (1 << 40) + 1},
+        ],
+    )
+    def test_a_member_beyond_its_limits(self, members: dict[str, Any]) -> None:
+        assert RecordProblem.UNREADABLE is admission(signed(**members))
+
+    @pytest.mark.parametrize(("version", "read"), [(0, False), (1, True), (1_000_000, True), (1_000_001, False)])
+    def test_versions_of_a_policy(self, version: int, read: bool) -> None:
+        content = record_text(sign_record(evolve(CERTIFIED, policy_version=version), SECRET))
+
+        assert read is isinstance(open_record(content, CertificationRecord, KEY), Success)
+
+    def test_the_longest_time(self) -> None:
+        longest = START + LONGEST_DAYS * DAY_SECONDS
+
+        assert isinstance(admission(signed(expires_at=longest)), AdmissionRecord)
+
+    def test_the_latest_time_that_can_be_said(self) -> None:
+        assert isinstance(open_record(signed(expires_at=1 << 40), AdmissionRecord, KEY), Success)
+
+
 class TestTheForm:
     """Only a person's acceptance with the box ticked admits."""
 
@@ -299,8 +363,17 @@ class TestTheForm:
     def test_this_does(self) -> None:
         assert is_confirmed("accept", {"confirm": True})
 
-    def test_the_question_names_what_is_admitted(self) -> None:
-        message = form_message("add_order", BUNDLE, "permissive", "standard", 90)
+    def test_the_question(self) -> None:
+        assert (
+            "Admit the workflow add_order, version bbbbbbbbbbbb, under the policy permissive and the profile standard, "
+            "for 90 days? It was certified; `surehand bundle show` tells every step of it."
+        ) == form_message("add_order", BUNDLE, "permissive", "standard", 90)
 
-        assert all(word in message for word in ("add_order", BUNDLE[:12], "permissive", "standard", "90"))
-        assert ["confirm"] == FORM_SCHEMA["required"]
+    def test_the_answer_is_one_box(self) -> None:
+        validator = jsonschema.Draft202012Validator(FORM_SCHEMA)
+
+        assert [True, False, False, False] == [
+            validator.is_valid(answer) for answer in ({"confirm": True}, {}, {"confirm": "yes"}, [True])
+        ]
+        (box,) = FORM_SCHEMA["properties"].values()  # type: ignore[attr-defined]  # a schema is data
+        assert ("Admit this workflow", True) == (box["title"], "until the admission ends" in box["description"])
