@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from surehand.shell.config import ConfigError, SandboxEngine, settings
+from surehand.core.workflow import policy
+from surehand.core.workflow.policy import Profile
+from surehand.shell.config import (
+    DEFAULT_POLICY,
+    DEFAULT_PROFILE,
+    PROFILE_NAMES,
+    BundleArguments,
+    BundleSettings,
+    ConfigError,
+    SandboxEngine,
+    settings,
+)
 from surehand.shell.doctor import State, examine, has_wal_reset_fault, is_in_order
 
 
@@ -70,6 +81,104 @@ class TestWhatIsNotUnderstoodIsAnError:
     def test_a_named_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError):
             settings(environ={"SUREHAND_CONFIG": str(tmp_path / "none.toml")})
+
+
+BUNDLES = """
+[bundles]
+folder = "/from/file"
+profile = "regulated"
+policy = "clinical-write"
+key_file = "/key"
+
+[databases]
+billing = "/data/billing.db"
+
+[apps]
+"https://APP.example:443" = "http://127.0.0.1:8000"
+"""
+
+
+class TestBundlesAreSaidByArgumentsOrByTheFile:
+    """Their folder, how strictly they run, where apps and databases are; nobody serves any without being told to."""
+
+    def test_the_file_stands_in_for_what_the_arguments_leave_open(self, tmp_path: Path) -> None:
+        found = settings(bundles=BundleArguments(), environ=config(tmp_path, BUNDLES)).bundles
+
+        assert found == BundleSettings(
+            folder=Path("/from/file"),
+            profile="regulated",
+            policy="clinical-write",
+            key_file=Path("/key"),
+            apps={"https://app.example": "http://127.0.0.1:8000"},
+            databases={"billing": Path("/data/billing.db")},
+        )
+
+    def test_an_argument_wins(self, tmp_path: Path) -> None:
+        said = BundleArguments(
+            folder="/from/argument",
+            profile="standard",
+            policy="permissive",
+            key_file="/other",
+            apps=("https://app.example=http://127.0.0.1:9000", "http://127.0.0.1:7000"),
+        )
+        found = settings(bundles=said, environ=config(tmp_path, BUNDLES)).bundles
+
+        assert found is not None
+        assert (found.folder, found.profile, found.policy) == (Path("/from/argument"), "standard", "permissive")
+        assert found.key_file == Path("/other")
+        assert found.apps == {"https://app.example": "http://127.0.0.1:9000", "": "http://127.0.0.1:7000"}
+
+    def test_none_are_served_where_nobody_names_them_or_wants_them(self, tmp_path: Path) -> None:
+        assert settings(bundles=BundleArguments(), environ={"SUREHAND_CONFIG": str(empty(tmp_path))}).bundles is None
+        assert settings(environ=config(tmp_path, BUNDLES)).bundles is None
+
+    def test_the_profiles_are_those_of_the_gate(self) -> None:
+        assert PROFILE_NAMES == tuple(profile.value for profile in Profile)
+        assert (Profile(DEFAULT_PROFILE), DEFAULT_POLICY) == (Profile.STANDARD, policy.DEFAULT_POLICY)
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            BundleArguments(folder="f", profile="CANARY"),
+            BundleArguments(folder="f", parallel_per_app=0),
+            BundleArguments(folder="f", parallel_per_app=9),
+            BundleArguments(folder="f", apps=("ftp://CANARY",)),
+            BundleArguments(folder="f", apps=("http://CANARY/path",)),
+            BundleArguments(folder="f", apps=("http://user@CANARY",)),
+            BundleArguments(folder="f", apps=("CANARY=http://127.0.0.1:1",)),
+        ],
+        ids=str,
+    )
+    def test_an_argument_that_is_not_understood(self, said: BundleArguments) -> None:
+        with pytest.raises(ConfigError) as refused:
+            settings(bundles=said, environ={"SUREHAND_CONFIG": "/dev/null"})
+
+        assert "CANARY" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "bundles = 7",
+            '[bundles]\nother = "CANARY"',
+            "[bundles]\nfolder = 7",
+            '[bundles]\nfolder = "f"\nprofile = "CANARY"',
+            "[databases]\nbilling = 7",
+            '[apps]\n"http://127.0.0.1" = "CANARY"',
+            '[CANARY]\na = "b"',
+        ],
+    )
+    def test_a_file_that_is_not_understood(self, tmp_path: Path, text: str) -> None:
+        with pytest.raises(ConfigError) as refused:
+            settings(bundles=BundleArguments(folder="f"), environ=config(tmp_path, text))
+
+        assert "CANARY" not in str(refused.value)
+
+
+def empty(folder: Path) -> Path:
+    """A settings file that says nothing."""
+    file = folder / "empty.toml"
+    file.touch()
+    return file
 
 
 class TestTheCheckpointFaultOfSqliteIsKnownByVersion:

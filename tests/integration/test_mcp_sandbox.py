@@ -9,6 +9,7 @@ import pytest
 
 from support.mcp_clients import Json, RawClient, environment, result_of_answer, structured
 from surehand.core.modes import ROWS, Start
+from surehand.shell.assembly import SANDBOX_DEFAULTS
 
 #: A text that only the caller may ever see again.
 CANARY = "canary text of an input"
@@ -114,3 +115,21 @@ class TestTheSandboxOverStdio:
         assert CANARY not in json.dumps(answers)
         assert CANARY not in told
         assert CANARY.encode() not in kept
+
+
+class TestTheSandboxFillsInWhatItIsLetTo:
+    """With synthetic defaults a call may leave inputs out; what stands in for them is in no schema and no card."""
+
+    @pytest.mark.parametrize("allowed", [False, True])
+    def test_a_call_without_inputs(self, tmp_path: Path, allowed: bool) -> None:
+        flags = ["--allow-synthetic-recorded-defaults"] if allowed else []
+        asked: Json = {"workflow": "add_triage_note", "inputs": {}, "request_id": "r", "wait_seconds": 60}
+        with RawClient([*serve(tmp_path), *flags], environment()) as client:
+            client.handshake()
+            listed = client.call("list_workflows", {})
+            answer = structured(client.call("run_workflow", asked))
+
+        (workflow,) = structured(listed)["workflows"]
+        assert answer["reason"] == ("saved_and_checked" if allowed else "invalid_input")
+        assert {each["required"] for each in workflow["inputs"]} == {not allowed}
+        assert SANDBOX_DEFAULTS["note"] not in json.dumps(listed)

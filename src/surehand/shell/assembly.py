@@ -113,7 +113,7 @@ def _bundle_catalog(settings: Settings, row: Row) -> Catalog:
     chosen = settings.bundles
     if chosen is None:
         raise AssertionError("only settings with bundles have such a catalog")
-    served, refused = _judged_folders(chosen)
+    served, refused = judged_folders(chosen)
     make = _EntryMaker(settings, chosen, row)
     entries: list[WorkflowEntry] = []
     names = Counter(each.bundle.workflow for each in served)
@@ -127,7 +127,7 @@ def _bundle_catalog(settings: Settings, row: Row) -> Catalog:
     return Catalog(row.mode, *entries, unavailable=refused, runs_enabled=row.runs, warm_crews=int(row.runs))
 
 
-def _judged_folders(chosen: BundleSettings) -> "tuple[list[BundleFolder], dict[str, Unavailable]]":
+def judged_folders(chosen: BundleSettings) -> "tuple[list[BundleFolder], dict[str, Unavailable]]":
     """Every folder that is a bundle, and why each other one is none.
 
     Raises:

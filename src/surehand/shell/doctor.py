@@ -23,7 +23,7 @@ from attrs import frozen
 
 from surehand.core.outcome.result import FailedCheck, Mode
 from surehand.shell.clock import Clock
-from surehand.shell.config import SandboxEngine, Settings
+from surehand.shell.config import BundleSettings, ConfigError, SandboxEngine, Settings
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.files import NetworkFileSystemError, refuse_network_file_system
 from surehand.shell.identity import DamagedKeyError, find_machine_key
@@ -79,6 +79,8 @@ def _findings(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield _clock(clock)
     yield _signing_key()
     yield from _store(folder, clock)
+    if settings.bundles is not None:
+        yield _bundles(settings.bundles)
     yield from _browser(settings.sandbox_engine)
 
 
@@ -187,6 +189,18 @@ def _store(folder: Path, clock: Clock) -> Iterator[Finding]:
     yield Finding("store", State.OK, f"whole, {unfinished} unfinished")
     if newest and newest[0].created_at > clock.now() + TOLERATED_SECONDS:
         yield Finding("clock", State.WARNING, "stands before the newest run: it was put back")
+
+
+def _bundles(chosen: BundleSettings) -> Finding:
+    """Whether every folder of bundles is one; which is not is said by ``surehand bundle verify``."""
+    from surehand.shell.assembly import judged_folders  # noqa: PLC0415 - only where bundles are named
+
+    try:
+        served, refused = judged_folders(chosen)
+    except ConfigError as error:
+        return Finding("bundles", State.FAILED, str(error))
+    says = f"{len(served)} whole, {len(refused)} refused"
+    return Finding("bundles", State.WARNING if refused else State.OK, says)
 
 
 def _browser(engine: SandboxEngine) -> Iterator[Finding]:

@@ -5,11 +5,13 @@ Laws of this module:
 - The exit code says whether anything failed; a warning is no failure.
 """
 
+from pathlib import Path
+
 import click
 
-from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, json_option, runs_dir_option
+from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, json_option, key_file_option, runs_dir_option
 from surehand.shell.clock import SYSTEM_CLOCK
-from surehand.shell.config import settings
+from surehand.shell.config import BundleArguments, settings
 from surehand.shell.doctor import State, examine, is_in_order
 from surehand.shell.output import make_console, print_json
 
@@ -17,6 +19,7 @@ EPILOG = """\b
 Examples:
   surehand doctor
   surehand doctor --sandbox-engine browser --json
+  surehand doctor --bundles workflows
 
 \b
 Exit codes:
@@ -29,16 +32,31 @@ STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "red"}
 
 
 @click.command(epilog=EPILOG)
+@click.option(
+    "--bundles",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="A folder of bundles.  [default: bundles.folder of the settings file]",
+)
+@key_file_option
 @engine_option("--sandbox-engine")
 @runs_dir_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, sandbox_engine: str | None, runs_dir: str | None, as_json: bool) -> None:
-    """Check this installation: folder, disk, clock, SQLite, the run store, the browser.
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    ctx: click.Context,
+    bundles: str | None,
+    key_file: Path | None,
+    sandbox_engine: str | None,
+    runs_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Check this installation: folder, disk, clock, SQLite, the run store, your bundles, the browser.
 
     With --sandbox-engine browser a browser that does not start is a failure; otherwise it is a warning.
     """
-    findings = examine(settings(runs_dir, sandbox_engine), SYSTEM_CLOCK)
+    said = BundleArguments(folder=bundles, key_file=key_file)
+    findings = examine(settings(runs_dir, sandbox_engine, bundles=said), SYSTEM_CLOCK)
     if as_json:
         rows = [{"check": each.check, "state": each.state.value, "says": each.says} for each in findings]
         print_json({"in_order": is_in_order(findings), "findings": rows})

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import click
 
-from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, runs_dir_option
-from surehand.shell.config import settings
+from surehand.core.modes import StartRefusal
+from surehand.core.outcome.result import Mode
+from surehand.shell.cli.app import NOT_IN_ORDER, bundle_options, engine_option, runs_dir_option
+from surehand.shell.config import BundleArguments, settings
 from surehand.shell.install import Client, ClientFileError, client_entry, client_file, install, server_command
 
 EPILOG = """\b
@@ -20,6 +22,7 @@ Examples:
   surehand install claude                 writes .mcp.json in this folder
   surehand install vscode --print         shows what would be written
   surehand install claude-desktop --sandbox-engine browser
+  surehand install claude --bundles workflows --mode production
 
 \b
 Files:
@@ -36,14 +39,27 @@ Files:
 @click.option(
     "--file", "file", type=click.Path(dir_okay=False), help="Write this file instead of the client's usual one."
 )
+@click.option(
+    "--mode",
+    type=click.Choice([Mode.PRODUCTION.value]),
+    help="Let the client run the workflows of --bundles.  [default: it may only read]",
+)
+@bundle_options
 @engine_option("--sandbox-engine")
 @runs_dir_option
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def command(  # noqa: PLR0913 - one parameter for each option
     ctx: click.Context,
+    *,
     client: str,
     only_print: bool,
     file: str | None,
+    mode: str | None,
+    bundles: str | None,
+    profile: str | None,
+    policy: str | None,
+    key_file: Path | None,
+    url: tuple[str, ...],
     sandbox_engine: str | None,
     runs_dir: str | None,
 ) -> None:
@@ -51,8 +67,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Everything that stands in the file stays there, and a copy of it as it was is kept beside it.
     """
+    if bundles is None and mode is not None:
+        raise click.UsageError(StartRefusal.BUNDLES_MISSING.value)
     chosen = Client(client)
-    server = server_command(_arguments(sandbox_engine, runs_dir))
+    said = BundleArguments(folder=bundles, profile=profile, policy=policy, key_file=key_file, apps=url)
+    server = server_command((*_arguments(sandbox_engine, runs_dir), *_bundle_arguments(mode, said)))
     if only_print:
         click.echo(json.dumps(client_entry(chosen, server), indent=2))
         return
@@ -78,3 +97,16 @@ def _arguments(sandbox_engine: str | None, runs_dir: str | None) -> tuple[str, .
     if runs_dir is not None:
         arguments += ["--runs-dir", os.fspath(settings(runs_dir).runs_dir)]
     return tuple(arguments)
+
+
+def _bundle_arguments(mode: str | None, said: BundleArguments) -> tuple[str, ...]:
+    """The arguments about bundles; a policy is a path where a file of that name is here."""
+    folder, key_file = (_absolute(path) for path in (said.folder, said.key_file))
+    policy = _absolute(said.policy) if said.policy is not None and Path(said.policy).is_file() else said.policy
+    given = {"--mode": mode, "--bundles": folder, "--profile": said.profile, "--policy": policy, "--key-file": key_file}
+    named = [(name, value) for name, value in given.items() if value is not None]
+    return tuple(part for pair in [*named, *(("--url", app) for app in said.apps)] for part in pair)
+
+
+def _absolute(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(Path(path).absolute())
