@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         Proof,
         RunResult,
     )
+    from surehand.core.overview import RunReport, Unavailable, WorkflowOverview
     from surehand.core.request.keys import NotARequestIdError
     from surehand.core.workflow.card import Card
-    from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
     from surehand.shell.api import AsyncSurehand, BadCallError, Surehand
     from surehand.shell.config import BundleArguments, ConfigError, SandboxEngine
     from surehand.shell.service import UnknownRunError
@@ -74,13 +74,13 @@ _HOMES = {
     "Proof": "surehand.core.outcome.result",
     "Reason": "surehand.core.outcome.reasons",
     "RecordChanged": "surehand.core.outcome.reasons",
-    "RunReport": "surehand.core.workflow.overview",
+    "RunReport": "surehand.core.overview",
     "RunResult": "surehand.core.outcome.result",
     "SandboxEngine": "surehand.shell.config",
     "Surehand": "surehand.shell.api",
-    "Unavailable": "surehand.core.workflow.overview",
+    "Unavailable": "surehand.core.overview",
     "UnknownRunError": "surehand.shell.service",
-    "WorkflowOverview": "surehand.core.workflow.overview",
+    "WorkflowOverview": "surehand.core.overview",
 }
 
 

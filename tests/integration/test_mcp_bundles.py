@@ -14,8 +14,9 @@ from attrs import evolve
 from support.mcp_clients import Json, RawClient, environment, first_generation_python, result_of_answer, structured
 from support.serving import note_bundle, put
 from surehand.core.modes import ROWS, Start
+from surehand.core.overview import opaque_id
 from surehand.core.workflow.bundle import Bundle
-from surehand.core.workflow.overview import opaque_id
+from surehand.core.workflow.target import Constant
 from surehand.shell.mcp.answers import MAX_ANSWER_BYTES
 
 jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
@@ -178,11 +179,9 @@ class TestReadersLearnStatesAndCounts:
     def client(self, tmp_path: Path) -> Iterator[RawClient]:
         """A server that runs, over a bundle whose steps and values bear a mark, and one that cannot be read."""
         bundle = note_bundle()
-        marked = evolve(bundle.identity[1], expected=evolve(bundle.read_back.identity[0].expected, text=CANARY))
-        read_back = evolve(
-            bundle.read_back,
-            identity=(evolve(bundle.read_back.identity[0], expected=marked.expected),),
-        )
+        marked = evolve(bundle.identity[1], expected=Constant(CANARY))
+        named = evolve(bundle.read_back.identity[0], expected=Constant(CANARY))
+        read_back = evolve(bundle.read_back, identity=(named,))
         put(tmp_path / "bundles", evolve(bundle, identity=(bundle.identity[0], marked), read_back=read_back))
         (tmp_path / "bundles" / CANARY).mkdir()
         with serving(tmp_path, "--mode", "production") as client:

@@ -11,7 +11,7 @@ from support.serving import admit, note_bundle, put, served
 from surehand.core.modes import ROWS, Start
 from surehand.core.outcome.reasons import Reason, RecordChanged
 from surehand.core.outcome.result import FailedCheck, Mode, RunResult
-from surehand.core.workflow.overview import opaque_id
+from surehand.core.overview import opaque_id
 from surehand.shell.admission import Registry
 from surehand.shell.assembly import build_service
 from surehand.shell.config import ConfigError

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from surehand.core.modes import ROWS, Row, Start
 from surehand.core.outcome.result import CheckedHow, FailedCheck
+from surehand.core.overview import Unavailable, WorkflowMetrics, WorkflowOverview, opaque_id
 from surehand.core.workflow.card import Card, CardInput
-from surehand.core.workflow.overview import Unavailable, WorkflowMetrics, WorkflowOverview, opaque_id
 from surehand.core.workflow.params import ParameterType
 from surehand.shell.mcp.answers import (
     MAX_ANSWER_BYTES,

@@ -38,8 +38,8 @@ from surehand.core.outcome.result import (
     is_final,
 )
 from surehand.core.outcome.wording import SIMULATED_PREFIX, WORDING
+from surehand.core.overview import AttemptReport, RunReport, Unavailable, WorkflowOverview, opaque_id
 from surehand.core.workflow.card import Card, CardInput
-from surehand.core.workflow.overview import AttemptReport, RunReport, Unavailable, WorkflowOverview, opaque_id
 from surehand.core.workflow.params import ParameterType
 from surehand.shell.catalog import WorkflowEntry
 

@@ -15,8 +15,8 @@ from typing import Final, Self
 
 from surehand.core.modes import ROWS, Start
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
+from surehand.core.overview import RunReport, Unavailable, WorkflowOverview
 from surehand.core.workflow.card import Card
-from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
 from surehand.shell.assembly import build_service
 from surehand.shell.config import BundleArguments, SandboxEngine, settings
 from surehand.shell.service import Service, Ticket, UnknownRunError

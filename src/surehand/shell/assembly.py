@@ -19,9 +19,9 @@ from attrs import evolve, frozen
 
 from surehand.core.modes import ROWS, Row, Start
 from surehand.core.outcome.result import FailedCheck, Mode
+from surehand.core.overview import Unavailable, metrics_of, opaque_id
 from surehand.core.workflow.bundle import bundle_digest
 from surehand.core.workflow.card import Card
-from surehand.core.workflow.overview import Unavailable, metrics_of, opaque_id
 from surehand.shell.catalog import (
     Catalog,
     Crew,

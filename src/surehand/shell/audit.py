@@ -64,7 +64,7 @@ LEADS_TO: Final[dict[Reason, str]] = {
     Reason.UNKNOWN_WORKFLOW: "A workflow name that is not known",
     Reason.WORKFLOW_UNAVAILABLE: "A workflow that is known and cannot be used",
     Reason.RUNS_DISABLED: "A server that may not run workflows",
-    Reason.REQUEST_ID_CONFLICT: "A request id that was used with another workflow or other inputs",
+    Reason.REQUEST_ID_CONFLICT: "A request id that was used with another workflow, version of it, or inputs",
     Reason.RETRY_LIMIT: "A request id whose attempts are used up",
     Reason.RUNNING: "A run that still goes on; never stored",
 }

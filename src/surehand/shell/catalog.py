@@ -18,9 +18,9 @@ from typing import Final, Protocol
 from attrs import field, frozen
 
 from surehand.core.outcome.result import FailedCheck, Mode
+from surehand.core.overview import Unavailable, WorkflowMetrics, WorkflowOverview, opaque_id
 from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.card import Card
-from surehand.core.workflow.overview import Unavailable, WorkflowMetrics, WorkflowOverview, opaque_id
 from surehand.shell.engines.base import AppTarget
 from surehand.shell.executors import EngineUnavailableError, Executor
 from surehand.shell.store.base import RunStore

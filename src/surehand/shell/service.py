@@ -34,12 +34,12 @@ from surehand.core.outcome.result import (
     is_final,
     project,
 )
+from surehand.core.overview import RunReport, Unavailable, WorkflowOverview, attempt_report
 from surehand.core.request import gate, keys
 from surehand.core.request.answers import STILL_RUNNING
 from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.card import Card
-from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview, attempt_report
 from surehand.core.workflow.params import check_inputs
 from surehand.shell.catalog import Catalog, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK, Clock

@@ -106,7 +106,7 @@ WORDING: dict[Reason, Wording] = {
         "Ask the operator. Only a server started for runs can run this workflow.",
     ),
     Reason.REQUEST_ID_CONFLICT: Wording(
-        "This call wrote nothing. Its request_id was used before with another workflow or other inputs, "
+        "This call wrote nothing. Its request_id was used before with another workflow, version or inputs, "
         "and that earlier request may have saved.",
         "Use one request_id per intended entry: look at the earlier request first, and give a new entry a new one.",
     ),

@@ -12,8 +12,8 @@ import click
 from attrs import evolve
 
 from surehand.core.modes import ROWS, Start
+from surehand.core.overview import WorkflowOverview, opaque_id
 from surehand.core.workflow.manifest import BundleProblem
-from surehand.core.workflow.overview import WorkflowOverview, opaque_id
 from surehand.shell.assembly import build_service
 from surehand.shell.cli.app import NOT_IN_ORDER
 from surehand.shell.cli.bundle import EXPLAINED as REFUSED

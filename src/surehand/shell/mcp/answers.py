@@ -15,10 +15,10 @@ from typing import Final, TypeVar
 from attrs import evolve
 
 from surehand.core.outcome.result import RunResult
+from surehand.core.overview import RunReport, Unavailable, WorkflowOverview
 from surehand.core.schema import json_schema
 from surehand.core.wire import to_wire
 from surehand.core.workflow.card import Card, fitting
-from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
 from surehand.shell.mcp.frames import is_object
 from surehand.shell.mcp.tools import Json, answer_text
 

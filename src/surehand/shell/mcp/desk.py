@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 
 if TYPE_CHECKING:
+    from surehand.core.overview import RunReport, Unavailable, WorkflowOverview
     from surehand.core.workflow.card import Card
-    from surehand.core.workflow.overview import RunReport, Unavailable, WorkflowOverview
     from surehand.shell.catalog import WorkflowEntry
 
 #: Seconds between two progress notifications of a waiting call.

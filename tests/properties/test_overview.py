@@ -12,6 +12,13 @@ from support.app_model import BUNDLE
 from support.stores import DONE, VERSIONS, draft, result_of
 from surehand.core.outcome.evidence import CheckLevel, Phase
 from surehand.core.outcome.result import CheckedHow
+from surehand.core.overview import (
+    RunReport,
+    WorkflowOverview,
+    attempt_report,
+    metrics_of,
+    opaque_id,
+)
 from surehand.core.request.record import instant
 from surehand.core.wire import from_wire, to_wire
 from surehand.core.workflow.bundle import Effect
@@ -22,13 +29,6 @@ from surehand.core.workflow.card import (
     CardInput,
     default_card,
     fitting,
-)
-from surehand.core.workflow.overview import (
-    RunReport,
-    WorkflowOverview,
-    attempt_report,
-    metrics_of,
-    opaque_id,
 )
 from surehand.core.workflow.params import ParameterType
 
