@@ -170,6 +170,9 @@ class TestChange:
         assert changed(*after, last=False) == NotYet()
         assert changed(*after) == Refuted()
 
+    def test_two_new_right_records_are_refuted_at_once(self) -> None:
+        assert changed(BEFORE, *OTHERS, Record("n1", RIGHT), Record("n2", RIGHT), last=False) == Refuted()
+
     def test_no_change_is_absent(self) -> None:
         assert [changed(BEFORE, *OTHERS, last=False), changed(BEFORE, *OTHERS)] == [NotYet(), Absent()]
 
@@ -221,6 +224,7 @@ class TestWhatIsNotRead:
     def test_of_a_change_too(self) -> None:
         assert changed(Record("old", None), *OTHERS) == Unread()
         assert changed(AFTER, Record("older", None)) == Unread()
+        assert changed(AFTER, *OTHERS, baseline=(Record("old", None), *OTHERS)) == Absent()
 
     @pytest.mark.parametrize("bundle", [BUNDLE, CHANGING], ids=["create", "change"])
     @given(st.data(), RECORDS, RECORDS)

@@ -15,8 +15,12 @@ from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.wire import FaultCode, WireFault, to_wire
 from surehand.core.workflow.bundle import (
     Bundle,
+    CheckStep,
+    ChoiceControl,
     ChooseStep,
     ClickStep,
+    DateForm,
+    Entry,
     FillStep,
     IdentityField,
     OpenStep,
@@ -140,6 +144,22 @@ class TestRules:
     )
     def test_its_neighbour_is_accepted(self, members: dict[str, Any]) -> None:
         assert isinstance(evolve(BUNDLE, **members), Bundle)
+
+    @pytest.mark.parametrize(("kind", "rule"), [(ParameterType.DATE, Rule.DATE), (ParameterType.DECIMAL, Rule.DECIMAL)])
+    def test_a_date_or_a_number_is_never_empty(self, kind: ParameterType, rule: Rule) -> None:
+        extra = IdentityField(label("x"), FromInput("extra"), rule, unique=False)
+        named = (*PARAMETERS, Parameter(name="extra", type=kind, title="Extra"))
+
+        assert isinstance(evolve(BUNDLE, parameters=named, identity=(*BUNDLE.identity, extra)), Bundle)
+
+    def test_what_a_step_does_not_say_is_the_stricter_and_plainer_of_two(self) -> None:
+        fill = FillStep("a", ON_FORM, label("a"), FromInput("note"), Rule.TEXT)
+        choose = ChooseStep("a", ON_FORM, label("a"), FromInput("priority"))
+        check = CheckStep("a", ON_FORM, label("a"), Constant("true"))
+
+        assert [step.part_of_record for step in (fill, choose, check)] == [True, True, True]
+        assert (fill.entry, fill.then, fill.form) == (Entry.REPLACE, None, DateForm.ISO)
+        assert (choose.control, choose.search, choose.shown) == (ChoiceControl.SELECT, None, None)
 
     def test_no_message_repeats_a_value(self) -> None:
         with pytest.raises(ValueError, match="declared") as refused:

@@ -90,11 +90,11 @@ def judge(bundle: Bundle, inputs: Mapping[str, str], baseline: Records, after: R
         return Refuted() if last else NotYet()
     old = {record.key: record.members for record in baseline.records}
     now = {record.key: record.members for record in after.records}
-    creates = bundle.read_back.effect is Effect.CREATE
     new = [members for key, members in now.items() if key not in old]
-    if creates and sum(_is_intended(bundle, inputs, members) for members in new) > 1:
+    if sum(_is_intended(bundle, inputs, members) for members in new) > 1:
         return Refuted()
-    if (_is_created if creates else _is_changed)(bundle, inputs, old, now):
+    proves = _is_created if bundle.read_back.effect is Effect.CREATE else _is_changed
+    if proves(bundle, inputs, old, now):
         return Proven()
     return _unproven(bundle, old, now) if last else NotYet()
 
