@@ -492,7 +492,15 @@ def _is_named_apart(bundle: Bundle) -> bool:
     """Whether what names the record is there before anything is entered, on the page and for the read-back."""
     entered = {step.value for step in _recorded(bundle)}
     shown = {item.expected for item in bundle.identity if item.unique} - entered
-    return not entered & {item.expected for item in bundle.read_back.identity} and bool(shown or _saved_to(bundle))
+    named = bool(shown or _saved_to(bundle)) or _is_saved_to_one_page(bundle)
+    return named and not entered & {item.expected for item in bundle.read_back.identity}
+
+
+def _is_saved_to_one_page(bundle: Bundle) -> bool:
+    """Whether the write goes to one page that its query names, the same in every run, and the read-back reads one."""
+    source, route = bundle.read_back.source, bundle.save.route
+    told = bool(route.query) and all(part.value != "*" for part in route.query)
+    return isinstance(source, RecordPage) and told and "*" not in route.path.split("/")
 
 
 def _saved_to(bundle: Bundle) -> set[Value]:

@@ -135,7 +135,7 @@ def _clicks(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> tuple[
 
 def _with_save(builder: Builder, saves: tuple[Save, ...]) -> Result[Draft, Refusals]:
     shown, clicks = builder.shown, _clicks(builder.shown, saves)
-    told = writes_of(shown, saves, builder.names)
+    told = writes_of(builder.pages, saves, builder.names)
     if isinstance(told, Failure):
         return Failure((told.failure(),))
     saving = tuple(Move(save.event, click) for save, click in zip(saves, clicks, strict=True))

@@ -13,6 +13,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
+from surehand.core.workflow.addresses import names_in
 from surehand.core.workflow.bundle import DateForm, Effect, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
 from surehand.core.workflow.compiler.identity import shown_slot
@@ -74,12 +75,18 @@ class Search:
 def best_source(search: Search, entered: frozenset[str]) -> Found | None:
     """The source that shows most of what was entered; ``None`` where none shows any of it."""
     found = [*_json_sources(search), *_page_sources(search)]
-    usable = [each for each in found if _covered(each, entered)]
+    usable = [each for each in found if _covered(each, entered) and _names_changed(each, entered)]
     return max(usable, key=lambda each: _covered(each, entered), default=None)
 
 
 def _covered(found: Found, entered: frozenset[str]) -> int:
     return sum(item.slot in entered for item in found.fields)
+
+
+def _names_changed(found: Found, entered: frozenset[str]) -> bool:
+    """Whether a source in which a record is changed tells which one it is, by its address or by what is not entered."""
+    creates = found.effect is Effect.CREATE or isinstance(found.source, RecordPage)
+    return creates or any(item.slot not in entered for item in found.fields)
 
 
 # Answers in JSON
@@ -166,6 +173,7 @@ def _is_unique(answer: JsonSeen, name: str) -> bool:
 
 def _json_found(search: Search, answers: tuple[JsonSeen, ...], source: JsonRecords, effect: Effect) -> Found:
     fields = _assigned(search, answers)
+    fields += _keyed(search, answers, source, fields)
     bound = {each.member for each in fields}
     free = [member for member in answers[0].members if member.name not in bound]
     return Found(
@@ -176,6 +184,17 @@ def _json_found(search: Search, answers: tuple[JsonSeen, ...], source: JsonRecor
         changed=tuple(member.name for member in free if member.changed and member.name != source.key),
         others=tuple(member.name for member in free if not member.changed and member.name != source.key),
     )
+
+
+def _keyed(
+    search: Search, answers: tuple[JsonSeen, ...], source: JsonRecords, fields: tuple[ReadSlot, ...]
+) -> tuple[ReadSlot, ...]:
+    """The key of the one record of an address, where a slot stands in the address and nothing else names the record."""
+    places = [name for name in search.names if name.name in names_in(source.path)]
+    alone = all(answer.count == 1 for answer in answers) and len(places) == 1
+    named = {each.slot for each in fields} & {name.name for name in search.names}
+    free = source.key not in {each.member for each in fields}
+    return (ReadSlot(places[0].name, source.key, Rule.IDENTIFIER, unique=True),) if alone and free and not named else ()
 
 
 def _assigned(search: Search, answers: tuple[JsonSeen, ...]) -> tuple[ReadSlot, ...]:

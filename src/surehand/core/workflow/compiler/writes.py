@@ -13,9 +13,9 @@ from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.workflow.compiler.demonstration import Demonstration, is_write
-from surehand.core.workflow.compiler.pages import Name, template
+from surehand.core.workflow.compiler.pages import Name, Pages, template
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
-from surehand.core.workflow.compiler.routes import path_template, query_template, told_apart, write_route
+from surehand.core.workflow.compiler.routes import only_queries, path_template, query_template, told_apart, write_route
 from surehand.core.workflow.compiler.saving import Save, cause_of
 from surehand.core.workflow.fence import overlaps
 from surehand.core.workflow.recording import Clicked, Exchange, Place, SecretEntered
@@ -55,16 +55,15 @@ class _Seen:
         return cause_of(self.shown, self.exchange)
 
 
-def writes_of(
-    shown: tuple[Demonstration, ...], saves: tuple[Save, ...], names: Sequence[Name]
-) -> Result[Writes, CompileRefusal]:
+def writes_of(pages: Pages, saves: tuple[Save, ...], names: Sequence[Name]) -> Result[Writes, CompileRefusal]:
     """All writes of the recordings, told apart.
 
     Args:
-        shown: The demonstrations.
+        pages: The pages of the demonstrations.
         saves: The save of each.
         names: What names a record: the save may go to that one alone.
     """
+    shown = pages.shown
     exchanges = tuple(each.recording.exchanges[save.exchange] for each, save in zip(shown, saves, strict=True))
     known = tuple(each.known for each in shown)
     places = tuple(exchange.place for exchange in exchanges)
@@ -76,7 +75,8 @@ def writes_of(
     strange = next((each for each, its in zip(seen, plain, strict=True) if its is None), None)
     if strange is not None:
         return Failure(strange.shown.refusal(RefusalCode.WRITE_NOT_SUPPORTED, _event(strange)))
-    save = _of_origin(told_apart(route, places, [its for its in plain if its is not None], known), shown, places)
+    alike = [its for its in plain if its is not None] + ([route] if places[0].path in pages.shared else [])
+    save = _of_origin(told_apart(route, places, alike, known), shown, places)
     grouped = _grouped(seen, route)
     clash = next((first for each, first in grouped.items() if overlaps(save, each)), None)
     if clash is not None:
@@ -151,7 +151,7 @@ def _other(route: WriteRoute, group: list[_Seen], save: WriteRoute) -> OtherWrit
         before=before,
         after=len(group) - before,
         clicked=any(each.cause >= 0 and isinstance(each.shown.action(each.cause), Clicked) for each in group),
-        like_save=_parent(route) == _parent(save) and route.method == save.method,
+        like_save=_parent(route) == _parent(save) and route.method == save.method and not only_queries(route),
     )
 
 
