@@ -108,6 +108,8 @@ ENTERED = (
     BUNDLE.identity[1],
 )
 IN_PAGE = PageGate("/app", label("x"), (QueryPart("tab", "1"),), "/entry/{patient}")
+#: A change of a page that shows nothing unique but what is entered.
+ON_ONE_PAGE: dict[str, Any] = {**changing(PAGE, identity=(BUNDLE.read_back.identity[1],)), "identity": ENTERED}
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an attribute target without its attribute": (
@@ -275,6 +277,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**changing(PAGE, identity=(BUNDLE.read_back.identity[1],)), "identity": ENTERED},
         "by what it enters",
     ),
+    "a change of a page that the query of the save leaves open": (
+        {**ON_ONE_PAGE, **saved(path="/page", query=(QueryPart("id", "*"),))},
+        "by what it enters",
+    ),
+    "a change of a page that the path of the save leaves open": (
+        {**ON_ONE_PAGE, **saved(path="/page/*", query=(QueryPart("id", "ward"),))},
+        "by what it enters",
+    ),
+    "a change of a page that the save does not name": (
+        {**ON_ONE_PAGE, **saved(path="/page")},
+        "by what it enters",
+    ),
     "a part of the record that is entered elsewhere and not read back": (
         steps(fill(Constant("typed"), Rule.TEXT, part_of_record=True)),
         "something entered is not read back",
@@ -338,6 +352,10 @@ ACCEPTED: dict[str, dict[str, Any]] = {
         **changing(),
         **saved(path="/patients/{patient}/entries"),
         "identity": ENTERED,
+    },
+    "a change of the one page that the save names": {
+        **ON_ONE_PAGE,
+        **saved(path="/page", query=(QueryPart("id", "ward"),)),
     },
     "a change of the record in the query of the save": {
         **changing(),
