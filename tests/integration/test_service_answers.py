@@ -8,6 +8,7 @@ Laws:
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from support.service import (
     DEADLINE,
     INPUTS,
     NOT_SURE,
+    PLATFORM,
     WORKFLOW,
     Bench,
     BrokenStore,
@@ -26,7 +28,7 @@ from support.service import (
 )
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
-from surehand.core.outcome.result import EngineName, FailedCheck, InputProblem, InputProblemCode, RunResult
+from surehand.core.outcome.result import EngineName, FailedCheck, InputProblem, InputProblemCode, RunResult, as_replayed
 from surehand.core.request.keys import NotARequestIdError
 from surehand.shell.service import UnknownRunError
 
@@ -422,3 +424,105 @@ class TestAStoreThatFailsIsTold:
     def test_a_store_in_order_fails_nothing(self, bench: Bench) -> None:
         assert isinstance(bench.store, BrokenStore)
         assert bench.finished().record_saved
+
+
+class TestTheChecksBeforeARunAreAskedBeforeEachAttempt:
+    """One that fails refuses by name and starts nothing; what was answered already is answered again."""
+
+    def test_a_failing_check_refuses_and_is_recorded(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, failing=(FailedCheck.NOT_ADMITTED,))
+        with closing(bench):
+            result = held(bench.call().result)
+            kept = bench.service.current(result.run_id)
+
+        assert (result.reason, result.failed_checks) == (Reason.NOT_READY_TO_RUN, (FailedCheck.NOT_ADMITTED,))
+        assert (result.record_changed, result.safe_to_retry) == (RecordChanged.NO, True)
+        assert kept == result
+        assert (bench.engine.jobs, bench.attempts(), bench.locks) == ([], (), [])
+
+    def test_what_ended_is_told_again_whatever_fails_now(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path)
+        with closing(bench):
+            first = bench.finished()
+            bench.failing = (FailedCheck.NOT_ADMITTED,)
+            again = held(bench.call().result)
+            other = held(bench.call("entry-2").result)
+
+        assert again == as_replayed(first)
+        assert other.reason is Reason.NOT_READY_TO_RUN
+
+    def test_it_may_pass_at_the_next_call(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, failing=(FailedCheck.NOT_ADMITTED,))
+        with closing(bench):
+            refused = held(bench.call().result)
+            bench.failing = ()
+            result = bench.finished()
+
+        assert (refused.reason, result.outcome, result.attempt) == (Reason.NOT_READY_TO_RUN, Outcome.DONE, 1)
+
+    def test_a_check_that_fails_after_an_attempt_that_wrote_nothing_says_so(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, engine=FakeEngine(evidence=PLATFORM))
+        with closing(bench):
+            bench.finished()
+            bench.failing = (FailedCheck.NOT_ADMITTED,)
+            result = held(bench.call().result)
+
+        assert (result.reason, result.record_changed) == (Reason.NOT_READY_TO_RUN, RecordChanged.NO)
+
+
+class TestAnAttemptIsPinnedToItsVersion:
+    """What ended is told by any later version; an attempt that may be repeated is repeated by the same one alone."""
+
+    def test_the_version_stands_in_the_record(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path)
+        with closing(bench):
+            bench.finished()
+            kept = bench.attempts()
+
+        assert [record.bundle for record in kept] == ["e" * 64]
+
+    def test_another_version_is_told_what_ended(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path)
+        with closing(bench):
+            first = bench.finished()
+            bench.digest = "f" * 64
+            changed = bench.make_service()
+            again = held(changed.run_workflow(WORKFLOW, INPUTS, "entry-1").result)
+            report = changed.report(first.run_id)
+
+        assert again == as_replayed(first)
+        assert report is not None
+        assert report.current_version is False
+
+    def test_another_version_starts_no_further_attempt(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, engine=FakeEngine(evidence=PLATFORM))
+        with closing(bench):
+            first = bench.finished()
+            bench.digest = "f" * 64
+            conflict = held(bench.make_service().run_workflow(WORKFLOW, INPUTS, "entry-1").result)
+            jobs = len(bench.engine.jobs)
+            again = bench.finished()
+
+        assert first.safe_to_retry
+        assert (conflict.reason, conflict.record_changed) == (Reason.REQUEST_ID_CONFLICT, RecordChanged.UNKNOWN)
+        assert jobs == 1
+        assert again.attempt == 2
+
+
+class TestTheRequestSaysWhereTheAppIs:
+    """A call that says where the app is goes there, and another place under its request id is another request."""
+
+    def test_the_job_goes_there(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path)
+        with closing(bench):
+            bench.engine.release()
+            ticket = bench.service.run_workflow(WORKFLOW, INPUTS, "entry-1", url="http://127.0.0.1:2")
+            result = bench.end_of(ticket)
+            same = held(bench.service.run_workflow(WORKFLOW, INPUTS, "entry-1", url="http://127.0.0.1:2").result)
+            other = held(bench.service.run_workflow(WORKFLOW, INPUTS, "entry-1", url="http://127.0.0.1:3").result)
+            none = held(bench.call().result)
+            (job,) = bench.engine.jobs
+
+        assert (job.target.origin, job.target.record_origin) == ("http://127.0.0.1:2", "http://127.0.0.1:2")
+        assert same == as_replayed(result)
+        assert (other.reason, none.reason) == (Reason.REQUEST_ID_CONFLICT, Reason.REQUEST_ID_CONFLICT)
