@@ -6,13 +6,23 @@ import signal
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attrs import define, evolve, field
+from attrs import evolve
 
-from support.browser import NOTE_FORM, ProcessName, Site, eventually, family, note_job, note_site, reserved
+from support.browser import (
+    NOTE_FORM,
+    OpenBoundary,
+    ProcessName,
+    Site,
+    eventually,
+    family,
+    note_job,
+    note_site,
+    reserved,
+)
 from surehand.core.outcome.decide import claims
 from surehand.core.outcome.evidence import (
     CallRefused,
@@ -42,28 +52,6 @@ from surehand.shell.store.memory import MemoryStore
 LIMITS = Limits(wait_ms=20_000, open_ms=30_000, write_ms=10_000, answer_ms=2_000)
 
 OWNER = "0" * 31 + "1"
-
-
-@define
-class OpenBoundary:
-    """A boundary that lets everything pass, and stops after so many questions."""
-
-    stop_after: int | None = None
-    allow: bool = True
-    crossings: int = 0
-    questions: int = 0
-    at_crossing: Callable[[], object] = field(default=lambda: None)
-
-    def cross(self) -> bool:
-        """Count and answer."""
-        self.crossings += 1
-        self.at_crossing()
-        return self.allow
-
-    def stop_requested(self) -> bool:
-        """Count and answer."""
-        self.questions += 1
-        return self.stop_after is not None and self.questions > self.stop_after
 
 
 @pytest.fixture(scope="module")

@@ -348,6 +348,28 @@ def note_job(run_id: str, site: Site, note: str, *, time_limit_ms: int = 120_000
     )
 
 
+@define
+class OpenBoundary:
+    """A boundary that lets everything pass, and stops after so many questions."""
+
+    stop_after: int | None = None
+    allow: bool = True
+    crossings: int = 0
+    questions: int = 0
+    at_crossing: Callable[[], object] = field(default=lambda: None)
+
+    def cross(self) -> bool:
+        """Count and answer."""
+        self.crossings += 1
+        self.at_crossing()
+        return self.allow
+
+    def stop_requested(self) -> bool:
+        """Count and answer."""
+        self.questions += 1
+        return self.stop_after is not None and self.questions > self.stop_after
+
+
 def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether something in another process comes to hold within the time."""
     deadline = time.monotonic() + seconds
