@@ -18,7 +18,7 @@ from surehand.core.workflow.compiler.demonstration import Demonstration, place_o
 from surehand.core.workflow.compiler.routes import is_structure
 from surehand.core.workflow.compiler.targets import Texts, common
 from surehand.core.workflow.compiler.texts import KnownTexts, plain_text, quoted
-from surehand.core.workflow.recording import Place
+from surehand.core.workflow.recording import Candidates, Checked, Chose, Clicked, Entered, Place
 from surehand.core.workflow.target import PageGate, QueryPart, Target
 
 _ANY: Final = "*"
@@ -39,13 +39,14 @@ class Pages:
     """What is known about the pages of all recordings.
 
     ``shared`` are the paths that show several pages, ``routed`` those whose fragment is an address of its own.
-    ``common`` are landmarks that are on pages of several addresses.
+    ``common`` are landmarks that are on pages of several addresses, ``behind`` those of a page without its dialog.
     """
 
     shown: tuple[Demonstration, ...]
     shared: frozenset[str]
     routed: frozenset[str]
     common: frozenset[Target]
+    behind: frozenset[tuple[str, Target]]
 
     @property
     def known(self) -> tuple[KnownTexts, ...]:
@@ -67,7 +68,20 @@ def pages_of(shown: tuple[Demonstration, ...]) -> Pages:
             routed.add(place.path)
     shared = frozenset(path for path, seen in queries.items() if len(seen) > 1)
     common = frozenset(target for target, where in standing.items() if len(where) > 1)
-    return Pages(shown, shared, frozenset(routed), common)
+    return Pages(shown, shared, frozenset(routed), common, frozenset(_behind(shown)))
+
+
+def _behind(shown: tuple[Demonstration, ...]) -> Iterator[tuple[str, Target]]:
+    """The landmarks of each page while something outside a dialog was used."""
+    for each in shown:
+        for event in each.recording.events[each.start :]:
+            action = event.action
+            if isinstance(action, Entered | Chose | Checked | Clicked) and not _in_dialog(action.candidates):
+                yield from ((action.place.path, landmark.target) for landmark in action.place.landmarks)
+
+
+def _in_dialog(candidates: Candidates) -> bool:
+    return any(candidate.target.within is not None for candidate in candidates)
 
 
 def _places(shown: tuple[Demonstration, ...]) -> Iterator[Place]:
@@ -79,6 +93,8 @@ def _places(shown: tuple[Demonstration, ...]) -> Iterator[Place]:
 def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target: Target | None) -> PageGate | None:
     """The gate of a page; the target of the step itself is its landmark where the page has no other.
 
+    What stands behind an open dialog may not be reached while it is open: a step in it has a landmark of its own.
+
     Args:
         pages: What is known about all pages.
         places: The place in each recording.
@@ -86,7 +102,8 @@ def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target:
         target: The target of the step on this page, if it is bound to no input.
     """
     path = template(tuple(place.path for place in places), names, pages.known)
-    landmark = landmark_of(pages, places) or target
+    inside = target is not None and target.within is not None
+    landmark = landmark_of(pages, places, inside=inside) or target
     if path is None or landmark is None:
         return None
     query = gate_query(pages, places, names) if places[0].path in pages.shared else ()
@@ -95,10 +112,12 @@ def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target:
     return PageGate(path=path, landmark=landmark, query=query, fragment=fragment)
 
 
-def landmark_of(pages: Pages, places: tuple[Place, ...]) -> Target | None:
+def landmark_of(pages: Pages, places: tuple[Place, ...], *, inside: bool = False) -> Target | None:
     """The best landmark that all recordings have and that holds no value; one that other pages have too is worse."""
     texts = tuple(Texts(known) for known in pages.known)
     found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.row is None]
+    if inside:
+        found = [each for each in found if (places[0].path, each) not in pages.behind]
     return min(found, key=lambda each: each in pages.common, default=None)
 
 
