@@ -16,7 +16,7 @@ from typing import Any, Final
 from unittest import mock
 
 from attrs import evolve, field, frozen
-from playwright.async_api import BrowserContext, Locator
+from playwright.async_api import BrowserContext, Locator, Page
 
 from faults.cases_app import ChartApp, Patient
 from faults.cases_double import DOUBLE_WRITES
@@ -223,8 +223,10 @@ def _forced_click() -> tuple[AbstractContextManager[Any], ...]:
 
 
 def _any_document() -> tuple[AbstractContextManager[Any], ...]:
-    anywhere = property(lambda _: None)
-    return mock.patch.object(View, "here", lambda view: view.page), mock.patch.object(View, "gate", anywhere)
+    def here(view: View) -> Page:
+        return view.page
+
+    return mock.patch.object(View, "here", here), mock.patch.object(View, "gate", None)
 
 
 def _no_guards() -> tuple[AbstractContextManager[Any], ...]:

@@ -162,7 +162,7 @@ class TestShapes:
 
     def test_the_place_of_a_new_record_is_read_and_that_of_an_old_one_is_not(self) -> None:
         with Site() as site:
-            site.records += [{"id": "1", "note": "old"}, {"id": "2/3", "note": "cut"}]
+            site.records.extend([{"id": "1", "note": "old"}, {"id": "2/3", "note": "cut"}])
             site.answers["/api/records/2%2F3"] = '{"items": {"id": "2/3", "note": "in full"}}'
             source = JsonRecords("/api/records", "items", "id", "/api/records/*")
 
@@ -176,7 +176,7 @@ class TestShapes:
 
     def test_the_place_of_another_record_is_no_answer(self) -> None:
         with Site() as site:
-            site.records += [{"id": "2", "note": "x"}]
+            site.records.append({"id": "2", "note": "x"})
             site.answers["/api/records/2"] = '{"id": "3", "note": "x"}'
             source = JsonRecords("/api/records", "items", "id", "/api/records/*")
 
@@ -184,7 +184,7 @@ class TestShapes:
 
     def test_more_new_records_than_can_be_read_are_no_answer(self) -> None:
         with Site() as site:
-            site.records += [{"id": str(number)} for number in range(51)]
+            site.records.extend({"id": str(number)} for number in range(51))
             source = JsonRecords("/api/records", "items", "id", "/api/records/*")
 
             assert read(site.origin, source=source, old=frozenset()) == RecordsUnavailable()

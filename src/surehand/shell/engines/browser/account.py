@@ -53,7 +53,7 @@ class Account:
 
     async def session_now(self) -> str:
         """The session for a further context: the cookies of now, and the rest as it was kept."""
-        kept = {} if self.session is None else json.loads(self.session)
+        kept: dict[str, Any] = {} if self.session is None else json.loads(self.session)
         return json.dumps({"cookies": await self._live(), "origins": kept.get("origins", [])})
 
     async def cookies_for(self, url: str) -> str:
@@ -63,7 +63,7 @@ class Account:
     async def take(self, other: BrowserContext) -> None:
         """What the app gave to another context of this account is valid in the context of the run too."""
         with suppress(Error):
-            found: Sequence[Any] = await other.cookies()
+            found: Any = await other.cookies()
             if self._context is not None and found:
                 await self._context.add_cookies(found)
 

@@ -234,7 +234,7 @@ def _record(item: object, key: str) -> Record:
 def _flat(members: Mapping[str, object], prefix: str) -> Iterator[tuple[str, str]]:
     for name, value in members.items():
         if isinstance(value, dict):
-            yield from _flat(_object(value), f"{prefix}{name}.")
+            yield from _flat(cast("dict[str, object]", value), f"{prefix}{name}.")
         elif value is not None:
             yield prefix + name, _text(value)
 
