@@ -223,6 +223,10 @@ class TestRevoking:
 
         assert () == fails(registry, folder)
 
+    def test_where_nothing_was_ever_signed(self, place: Place) -> None:
+        assert 0 == place.registry().revoke(place.bundle().digest)
+        assert not place.keys.exists()
+
     def test_no_other_bundle(self, place: Place) -> None:
         folder, registry = admitted(place), place.registry()
 
