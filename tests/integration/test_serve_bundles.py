@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -33,7 +34,7 @@ def bundles(tmp_path: Path) -> Path:
     return tmp_path / "bundles"
 
 
-def service_of(tmp_path: Path, start: Start = Start.PRODUCTION, **said: object) -> Service:
+def service_of(tmp_path: Path, start: Start = Start.PRODUCTION, **said: Any) -> Service:  # noqa: ANN401 - as there
     """The service that a server of this kind has."""
     return build_service(served(tmp_path / "runs", tmp_path / "bundles", **said), ROWS[start])
 

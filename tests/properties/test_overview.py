@@ -131,6 +131,23 @@ class TestReportsCrossTheWire:
         assert from_wire(to_wire(overview), WorkflowOverview).unwrap() == overview
 
 
+class TestATimeIsToldOnlyWhereACalendarHoldsIt:
+    """Seconds become an instant of four-digit years, to the second; a clock gone astray gives none."""
+
+    @pytest.mark.parametrize(
+        ("seconds", "shown"),
+        [
+            (0, "1970-01-01T00:00:00Z"),
+            (-30_610_224_000, "1000-01-01T00:00:00Z"),
+            (-30_610_224_001, None),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+            (253_402_300_800, None),
+        ],
+    )
+    def test_each_edge(self, seconds: int, shown: str | None) -> None:
+        assert instant(seconds) == shown
+
+
 LONG = CardInput(
     name="note",
     type=ParameterType.LINE,

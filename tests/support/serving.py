@@ -1,6 +1,7 @@
 """Folders of bundles for tests that serve them: written as a user has them, certified and admitted on request."""
 
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -32,7 +33,7 @@ def admit(state_folder: Path, *folders: BundleFolder) -> None:
         registry.admit(Proposal(folder=folder, policy=policy))
 
 
-def served(runs_dir: Path, folder: Path, **said: object) -> Settings:
+def served(runs_dir: Path, folder: Path, **said: Any) -> Settings:  # noqa: ANN401 - members of many types
     """The settings of a server of these bundles."""
     arguments = BundleArguments(folder=folder)
     return settings(runs_dir, "simulated", bundles=evolve(arguments, **said), environ={})
