@@ -201,7 +201,9 @@ class Registry:
             DamagedKeyError: This machine's key is damaged.
             OSError: The file system refuses.
         """
-        secret = machine_key(self._machine_folder)
+        secret = find_machine_key(self._machine_folder)
+        if secret is None:
+            return 0
         records = [
             each.record for each in self.admissions() if each.record is not None and each.record.bundle == bundle
         ]
