@@ -110,6 +110,13 @@ ENTERED = (
 IN_PAGE = PageGate("/app", label("x"), (QueryPart("tab", "1"),), "/entry/{patient}")
 #: A change of a page that shows nothing unique but what is entered.
 ON_ONE_PAGE: dict[str, Any] = {**changing(PAGE, identity=(BUNDLE.read_back.identity[1],)), "identity": ENTERED}
+#: One that writes a single member.
+SMALL = evolve(
+    BUNDLE,
+    parameters=PARAMETERS[:3],
+    steps=(OpenStep("open", "/"), FillStep("note", ON_FORM, label("note"), FromInput("note"), Rule.TEXT)),
+    read_back=evolve(BUNDLE.read_back, written=(NOTE,)),
+)
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an attribute target without its attribute": (
@@ -256,6 +263,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**read(may_change=("version",)), "guards": ("version",)},
         "is compared and may change",
     ),
+    "a guard named twice": ({"guards": ("allergy", "allergy")}, "a guard is named twice"),
     "a business key that is not compared": ({"business_key": ("author",)}, "a member that is not compared"),
     "a business key named twice": ({"business_key": ("due", "due")}, "the business key is named twice"),
     "a business key that may be empty": ({"business_key": ("due", "remark")}, "may be empty"),
@@ -365,6 +373,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "an entry that is shown by what it enters": {"identity": ENTERED},
     "a change with a guard": {**changing(), "guards": ("allergy",)},
     "no part of the record": steps(fill()),
+    "a page that names its record by its address": served(PAGE, identity=()),
     "an entry that the identity compares": steps(fill(part_of_record=True)),
     "an element that is named by its record": steps(click(button("Open {patient}"))),
 }
@@ -390,6 +399,19 @@ def on(page: PageGate) -> Bundle:
     note = FromInput("note")
     extra = FillStep("extra", page, label("extra"), note, Rule.TEXT)
     return evolve(BUNDLE, steps=(*BUNDLE.steps, extra), save=evolve(BUNDLE.save, page=IN_PAGE))
+
+
+class TestTheWhole:
+    """A rule that asks for a part of something accepts the whole of it."""
+
+    def test_every_member_that_is_compared_may_be_the_business_key(self) -> None:
+        assert isinstance(evolve(SMALL, business_key=("patient", "birth_date", "note")), Bundle)
+
+    def test_every_member_that_is_compared_may_be_entered(self) -> None:
+        patient = fill(part_of_record=True)
+        born = FillStep("born", ON_SIGN_IN, label("born"), FromInput("birth_date"), Rule.DATE)
+
+        assert isinstance(evolve(SMALL, steps=(*SMALL.steps, patient, born)), Bundle)
 
 
 class TestPagesOfOneSave:
@@ -418,6 +440,11 @@ class TestPagesOfOneSave:
     def test_the_field(self, page: PageGate, same: bool) -> None:
         assert ([step.id for step in entered_on_save_page(on(page))] == ["extra"]) == same
 
+    def test_a_save_on_every_fragment_of_a_page_is_on_this_one_too(self) -> None:
+        bundle = evolve(on(IN_PAGE), save=evolve(BUNDLE.save, page=evolve(IN_PAGE, fragment=None)))
+
+        assert [step.id for step in entered_on_save_page(bundle)] == ["extra"]
+
     def test_what_is_no_part_of_the_record_is_not_read_again(self) -> None:
         search = evolve(fill(), page=ON_FORM)
 
@@ -430,6 +457,12 @@ class TestPagesOfOneSave:
         assert isinstance(evolve(BUNDLE, save=save, **steps(elsewhere)), Bundle)
         with pytest.raises(ValueError, match="clicks what saves"):
             evolve(BUNDLE, save=save, **steps(click(button("Save"), evolve(IN_PAGE, fragment=None))))
+
+    def test_a_click_on_what_saves_is_seen_in_any_row(self) -> None:
+        save = evolve(BUNDLE.save, target=evolve(BUNDLE.save.target, row=PATIENT))
+
+        with pytest.raises(ValueError, match="clicks what saves"):
+            evolve(BUNDLE, save=save, **steps(click(BUNDLE.save.target, ON_FORM)))
 
     @pytest.mark.parametrize(
         ("one", "other", "same"),
