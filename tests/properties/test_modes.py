@@ -141,7 +141,7 @@ class TestEveryCombinationOfFlagsIsAnswered:
             assert not flags.allow_synthetic_recorded_defaults or row.mode is Mode.SANDBOX
             assert len(row.tools) == len(set(row.tools))
 
-        assert {refusal for refusal in StartRefusal if refusal is not StartRefusal.AUTHORING_NOT_SERVED} <= seen
+        assert set(StartRefusal) <= seen
 
     def test_a_run_tool_is_there_exactly_where_runs_are_allowed(self) -> None:
         for flags in every_start():
@@ -150,8 +150,7 @@ class TestEveryCombinationOfFlagsIsAnswered:
                 assert (ToolName.RUN_WORKFLOW in row.registered) == row.runs
                 assert row.runs or not row.deprecated_runs
 
-    def test_recording_adds_its_tools_and_never_a_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+    def test_recording_adds_its_tools_and_never_a_run(self) -> None:
         compared = 0
         for flags in every_start():
             row, without = choose(flags), choose(evolve(flags, authoring=False, authoring_screens=False))
@@ -197,12 +196,15 @@ class TestTheActingDecisionsNeedAQualifiedConfiguration:
         assert qualified.tools == (*ROWS[Start.ATTENDED].tools, *QUALIFIED_DECISIONS)
         assert elsewhere == ROWS[Start.PRODUCTION]
 
-    def test_recording_is_served_as_soon_as_its_tools_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+
+class TestTheRecordingToolsFollowTheOthers:
+    """They are registered after the tools of the row, in their order; they allow no run, and need no bundles."""
+
+    def test_they_stand_alone_or_after_the_others(self) -> None:
         alone = choose(Flags(authoring=True))
         screens = choose(Flags(authoring=True, authoring_screens=True, bundles=True))
 
         assert isinstance(alone, Row)
         assert isinstance(screens, Row)
         assert (names(alone.registered), alone.runs) == (AUTHORING, False)
-        assert (names(screens.registered), screens.runs) == ([*READING, *AUTHORING, "screen"], False)
+        assert (names(screens.registered), screens.runs) == ([*READING[:4], *AUTHORING, "screen"], False)

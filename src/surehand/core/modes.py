@@ -129,8 +129,6 @@ NOT_YET_SERVED: Final = frozenset(
         ToolName.GET_ATTENTION_ITEM,
         *_DECISIONS,
         *QUALIFIED_DECISIONS,
-        *AUTHORING_TOOLS,
-        ToolName.SCREEN,
     }
 )
 
@@ -204,7 +202,6 @@ class StartRefusal(Enum):
         "decisions on paused runs are not served by this version; start with --mode production, "
         "and decide at the computer that runs the workflows"
     )
-    AUTHORING_NOT_SERVED = "the recording tools are not served by this version; record with surehand record"
     SCREENS_WITHOUT_AUTHORING = "--authoring-screens adds a tool to --authoring; give both"
     URL_OVERRIDE_WITHOUT_RUNS = "--allow-url-override is about runs of your own workflows; start with --mode production"
     EXPORT_WITHOUT_BUNDLES = "--allow-protected-export is about workflows of your own: name their folder with --bundles"
@@ -263,7 +260,6 @@ def _refusals(flags: Flags, start: Start) -> Iterator[tuple[StartRefusal, bool]]
     defaults = flags.allow_synthetic_recorded_defaults
     yield StartRefusal.ATTENDED_NOT_SERVED, not NOT_YET_SERVED.isdisjoint({*row.tools} & {*_DECISIONS})
     yield StartRefusal.SCREENS_WITHOUT_AUTHORING, flags.authoring_screens and not flags.authoring
-    yield StartRefusal.AUTHORING_NOT_SERVED, flags.authoring and not NOT_YET_SERVED.isdisjoint(AUTHORING_TOOLS)
     yield StartRefusal.URL_OVERRIDE_WITHOUT_RUNS, flags.allow_url_override and not (row.runs and row.bundles)
     yield StartRefusal.EXPORT_WITHOUT_BUNDLES, flags.allow_protected_export and not row.bundles
     yield StartRefusal.DEFAULTS_WITHOUT_RUNS, defaults and not row.runs

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from attrs import asdict
 
 from surehand.shell.cli.app import NOT_IN_ORDER, json_option, runs_dir_option
 from surehand.shell.config import settings
@@ -62,8 +63,6 @@ GAP: Final = "something that you did could not be recorded; nothing was kept. Pl
 BROKEN_OFF: Final = "broken off; nothing was kept"
 NO_KEY: Final = "the key of recordings in the state folder is damaged"
 NO_PLAYWRIGHT: Final = "recording needs Playwright: pip install 'surehand[browser]'"
-
-_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 #: Ends when the person is done.
 End = Callable[["Recorder"], Awaitable[None]]
@@ -219,16 +218,6 @@ async def _enter_pressed() -> None:
 
 def counts_of(recording: "Recording") -> dict[str, int]:
     """What a recording holds, in numbers: steps, writes, and places at which the saved record was seen."""
-    from surehand.core.workflow.recording import Arrived, DialogSeen, Happened, Opened  # noqa: PLC0415 - not for help
+    from surehand.core.authoring import shown_of  # noqa: PLC0415 - not for help
 
-    passive = (Opened, Arrived, DialogSeen, Happened)
-    writes = [each for each in recording.exchanges if each.method not in _READS]
-    saved = writes[-1].after if writes else len(recording.events)
-    seen = [page.place for page in recording.pages if page.after > saved and page.showings]
-    pages = {(place.path, place.query, place.fragment) for place in seen}
-    answers = {(answer.place.path, answer.items) for answer in recording.answers if answer.fresh}
-    return {
-        "steps": sum(not isinstance(event.action, passive) for event in recording.events),
-        "writes": len(writes),
-        "read_back_candidates": len(pages) + len(answers),
-    }
+    return asdict(shown_of(recording))

@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Final
 import click
 from attrs import evolve
 
-from surehand.core.modes import Flags, Row, StartRefusal, choose
+from surehand.core.modes import Flags, Row, StartRefusal, ToolName, choose
 from surehand.core.outcome.result import Mode
 from surehand.shell.cli.app import bundle_options, engine_option, runs_dir_option
-from surehand.shell.config import MOST_PARALLEL_PER_APP, BundleArguments, Settings, settings
+from surehand.shell.config import (
+    DEFAULT_POLICY,
+    MOST_PARALLEL_PER_APP,
+    BundleArguments,
+    Settings,
+    origin_text,
+    settings,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from surehand.shell.mcp.guard import Wire
+    from surehand.shell.mcp.tools import Tool
     from surehand.shell.service import Service
 
 EPILOG: Final = """\b
@@ -29,6 +39,7 @@ Examples:
   surehand serve --sandbox-engine simulated
   surehand serve --bundles workflows
   surehand serve --bundles workflows --mode production
+  surehand serve --authoring --url https://app.example
   claude mcp add surehand -- surehand serve --bundles /path/to/workflows --mode production
 """
 
@@ -42,7 +53,7 @@ Examples:
 @click.option("--tutorial", is_flag=True, help="The sandbox, in an older word.")
 @click.option("--allow-run", is_flag=True, help="With --bundles the same as --mode production.")
 @click.option("--allow-attended-actions", is_flag=True, help="With --allow-run the same as --mode attended.")
-@click.option("--authoring", is_flag=True, help="Serve the recording tools too; this allows no runs.")
+@click.option("--authoring", is_flag=True, help="Serve the recording tools for the app at --url; this allows no runs.")
 @click.option(
     "--authoring-screens",
     type=click.Choice(["scrubbed", "unscrubbed"]),
@@ -122,18 +133,42 @@ def command(  # noqa: PLR0913 - one parameter for each option
     row = choose(evolve(flags, bundles=chosen.bundles is not None))
     if isinstance(row, StartRefusal):
         raise click.UsageError(row.value)
-    _serve(evolve(chosen, sandbox_defaults=allow_synthetic_recorded_defaults), row, wire)
+    pinned = _pinned(url) if authoring else None
+    more = partial(_recording_tools, chosen, pinned, policy, authoring_screens) if authoring else tuple
+    _serve(evolve(chosen, sandbox_defaults=allow_synthetic_recorded_defaults), row, more, wire)
 
 
-def _serve(chosen: Settings, row: Row, wire: "Wire | None") -> None:
+def _pinned(urls: tuple[str, ...]) -> str | None:
+    """The app that recording tools open: the last one that is named without the origin of a bundle."""
+    return next((origin_text(each) for each in reversed(urls) if "=" not in each), None)
+
+
+def _serve(chosen: Settings, row: Row, more: "Callable[[], Iterable[Tool]]", wire: "Wire | None") -> None:
     from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
 
-    main(partial(_build, chosen, row), row=row, wire=wire)
+    main(partial(_build, chosen, row), row=row, more_tools=more, wire=wire)
+
+
+def _recording_tools(
+    chosen: Settings, pinned: str | None, policy: str | None, screens: str | None
+) -> "tuple[Tool, ...]":
+    from surehand.shell.authoring.desk import AuthoringDesk, Screens, Studio  # noqa: PLC0415 - after the client's first answer
+    from surehand.shell.authoring.tools import authoring_tools  # noqa: PLC0415 - as above
+
+    shown = None if screens is None else Screens(screens)
+    studio = Studio(state_folder=chosen.state_folder, pinned=pinned, screens=shown, policy=policy or DEFAULT_POLICY)
+    served = chosen.bundles
+    if served is not None:
+        studio = evolve(
+            studio, bundles=served.folder, policy=served.policy, profile=served.profile, key_file=served.key_file
+        )
+    return authoring_tools(AuthoringDesk(studio))
 
 
 def _build(chosen: Settings, row: Row) -> "Service":
     from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
 
     service = build_service(chosen, row)
-    service.warm()
+    if ToolName.LIST_WORKFLOWS in row.tools:
+        service.warm()
     return service

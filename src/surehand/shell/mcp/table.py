@@ -21,6 +21,7 @@ from surehand.shell.mcp.tools import (
     SERVICE_NOT_BUILT,
     Call,
     Json,
+    Picture,
     Tool,
     ToolError,
     declaration,
@@ -81,7 +82,7 @@ class ToolTable:
         answer = misfit(tool, arguments) or await self._perform(tool, Call(self._desk, arguments, progress, ask))
         return tool_result(answer)
 
-    async def _perform(self, tool: Tool, call: Call) -> Json | ToolError:
+    async def _perform(self, tool: Tool, call: Call) -> Json | ToolError | Picture:
         try:
             return await tool.handler(call)
         except FormPendingError:

@@ -10,6 +10,7 @@ Laws of this module:
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeGuard
 
@@ -35,6 +36,14 @@ class ToolError:
     text: str
 
 
+@frozen
+class Picture:
+    """A call that is answered by a picture and an object beside it."""
+
+    png: bytes = field(repr=False)
+    facts: Json
+
+
 UNDECLARED_ARGUMENT: Final = ToolError("Nothing ran: the call holds an argument that this tool does not declare.")
 SERVER_ENDING: Final = ToolError("Nothing ran: the server is ending and starts no more runs.")
 SERVICE_NOT_BUILT: Final = ToolError("Nothing ran: Surehand could not start. `surehand doctor` says why.")
@@ -57,7 +66,7 @@ class Call:
     ask: Ask
 
 
-Handler = Callable[[Call], Awaitable[Json | ToolError]]
+Handler = Callable[[Call], Awaitable[Json | ToolError | Picture]]
 
 
 @frozen(kw_only=True)
@@ -105,10 +114,13 @@ def input_schema(tool: Tool) -> Json:
     return {**schema, "required": list(tool.required)} if tool.required else schema
 
 
-def tool_result(answer: Json | ToolError) -> Json:
-    """What a client receives: the object twice, or a sentence."""
+def tool_result(answer: Json | ToolError | Picture) -> Json:
+    """What a client receives: the object twice, a picture with its object, or a sentence."""
     if isinstance(answer, ToolError):
         return {"content": [{"type": "text", "text": answer.text}], "isError": True}
+    if isinstance(answer, Picture):
+        image = {"type": "image", "data": b64encode(answer.png).decode(), "mimeType": "image/png"}
+        return {"content": [image], "structuredContent": answer.facts, "isError": False}
     return {
         "content": [{"type": "text", "text": answer_text(answer)}],
         "structuredContent": answer,
