@@ -76,10 +76,11 @@ class StartError(Exception):
 
 @frozen
 class App:
-    """A running app."""
+    """A running app: where browsers see it, and the port on which it listens."""
 
     name: AppName
     origin: str
+    port: int
     state: Path
     credentials: Credentials
 
@@ -124,7 +125,8 @@ def running(name: AppName, *, public_origin: str | None = None) -> Generator[App
         state, port = Path(folder), free_port()
         try:
             _start(name, port, state, public_origin)
-            yield App(name, f"http://127.0.0.1:{port}", state, _credentials(name))
+            origin = public_origin or f"http://127.0.0.1:{port}"
+            yield App(name, origin, port, state, _credentials(name))
         finally:
             subprocess.run(["/bin/bash", _FOLDER / "stop.sh", state], check=False)
 

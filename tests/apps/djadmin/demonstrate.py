@@ -17,8 +17,8 @@ KINDS = {"Admission": "adm", "Progress": "prog", "Discharge": "dis"}
 ROUTES = {"Oral": "po", "IV": "iv", "IM": "im"}
 
 _ROWS = (
-    (3, "Admission", "2026-03-04", "08:15:00", "128", "37.2", "Admitted for observation.", "false", "Paracetamol", "500.00", "Oral"),
-    (4, "Progress", "2026-03-05", "09:00:30", "117", "36.6", "Schläft besser, Übelkeit weg – „gut“.", "true", "Ibuprofen", "400.50", "Oral"),
+    (3, "Admission", "2026-03-04", "08:15:00", "128", "37.2", "Admitted for observation.", "true", "Paracetamol", "500.00", "Oral"),
+    (4, "Progress", "2026-03-05", "09:00:30", "117", "36.6", "Schläft besser, Übelkeit weg – „gut“.", "false", "Ibuprofen", "400.50", "Oral"),
     (0, "Discharge", "2024-02-29", "23:59:59", "122", "36.5", "Goes home 🙂 with her sister.", "true", "Amoxicillin", "1000.00", "IV"),
     (1, "Progress", "2026-12-31", "00:00:00", "140", "38.9", "Fever; \"no\" rash, it's stable & < yesterday.", "false", "Ceftriaxon", "2000.00", "IV"),
     (2, "Admission", "2026-01-01", "12:30:00", "99", "35.9", "Niña llegó cansada; ¿alergia?", "false", "Cetirizin", "10.00", "Oral"),

@@ -7,8 +7,8 @@ from apps.demonstration import Values
 from apps.person import see, tick, write
 
 _ROWS = (
-    ("Lab printer one", "Example X1", "220", "210", "250", "true"),
-    ("Werkstatt groß", "Prüfgerät „Süd“", "300", "300", "400", "false"),
+    ("Lab printer one", "Example X1", "220", "210", "250", "false"),
+    ("Werkstatt groß", "Prüfgerät „Süd“", "300", "300", "400", "true"),
     ("Printer 🖨 three", "Model 3 🙂", "180.5", "180.5", "180", "true"),
     ("Small & quick", 'It\'s <new> "here"', "100", "100", "120", "false"),
     ("Año cinco", "Señal 5", "235", "235", "270", "true"),
@@ -42,13 +42,14 @@ async def demonstrate(page: Page, app: App, values: Values) -> None:
     await page.get_by_role("link", name="Printer Profiles").click()
     await page.get_by_role("button", name="Add Profile").click()
     dialog = page.locator("#settings_printerProfiles_editDialog")
-    await write(beside(dialog, "Name"), values["name"])
-    await write(beside(dialog, "Model"), values["model"])
     await dialog.get_by_role("link", name="Print bed & build volume").click()
     await tick(beside(dialog, "Heated Bed"), values["heated_bed"] == "true")
     await write(beside(dialog, "Width (X)"), values["width"])
     await write(beside(dialog, "Depth (Y)"), values["depth"])
     await write(beside(dialog, "Height (Z)"), values["height"])
+    await dialog.get_by_role("link", name="General").click()
+    await write(beside(dialog, "Name"), values["name"])
+    await write(beside(dialog, "Model"), values["model"])
     await dialog.get_by_role("button", name="Confirm").click()
     await dialog.wait_for(state="hidden")
     row = page.locator("#settings_printerProfiles").get_by_role("row").filter(has_text=values["name"])

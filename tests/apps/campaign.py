@@ -1,0 +1,204 @@
+"""Records, compiles and runs a workflow on each app, and compares every answer with what the app's own store holds.
+
+Laws of this module:
+
+- An answer is judged by the store alone: ``done`` is true when exactly the intended record is there, "nothing was
+  written" when the store is as it was.
+- However a request is repeated under its id, no second record comes of it.
+
+``python -m tests.apps.campaign [--app NAME ...] [--inputs N] [--faults] [--json FILE]``
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import attrs
+from attrs import frozen
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from apps.apps import App, AppName, free_port, running
+from apps.demonstration import Demonstration, Difference, Values, demonstration_of, difference
+from apps.proxy import Fault, Proxy, standing_before
+from apps.workflow import NotCompiledError, Sheet, compiled, inputs_for, install, record, sheet_of
+from surehand.core.outcome.reasons import Outcome, RecordChanged
+from surehand.core.outcome.result import RunResult
+from surehand.shell.api import Surehand
+from surehand.shell.config import BundleArguments, settings
+
+#: Seconds that a run may take on a busy machine.
+_WAIT_SECONDS: Final = 300
+
+
+@frozen
+class Row:
+    """One run: what was answered at first and at last, what the store says, and which promises were broken."""
+
+    app: str
+    number: int
+    fault: str
+    outcome: str
+    reason: str
+    again: str
+    stored: str
+    seconds: float
+    broken: tuple[str, ...]
+
+
+@frozen
+class Rig:
+    """An app with a workflow on it, ready to be run."""
+
+    app: App
+    proxy: Proxy
+    sheet: Sheet
+    demonstration: Demonstration
+    surehand: Surehand
+    workflow: str
+
+    def run(self, values: Values, request_id: str) -> RunResult:
+        """One call, waited for to its end."""
+        return self.surehand.run_workflow(self.workflow, inputs_for(self.sheet, values), request_id, _WAIT_SECONDS)
+
+
+def broken_promises(
+    result: RunResult, again: RunResult, found: Difference, final: Difference, right: bool
+) -> Iterator[str]:
+    """What was promised and did not hold.
+
+    Args:
+        result: The answer.
+        again: The answer to the repeated call.
+        found: What had changed in the store when the answer was given.
+        final: What has changed after the repeated call.
+        right: Whether exactly the intended record is there now.
+    """
+    if result.outcome is Outcome.DONE and not right:
+        yield "a false done"
+    if result.record_changed is RecordChanged.NO and found.size:
+        yield "a false nothing was written"
+    if again.outcome is Outcome.DONE and not right:
+        yield "a false done of the repeated call"
+    if final.size > max(found.size, 1):
+        yield "a second write"
+
+
+def _run(rig: Rig, place: int, fault: Fault | None) -> Row:
+    values = rig.demonstration.INPUTS[place]
+    request_id = f"{rig.app.name.value}-{fault.value if fault else 'plain'}-{place}"
+    before, began = rig.app.records(), time.monotonic()
+    rig.proxy.spoil(fault)
+    result = rig.run(values, request_id)
+    seconds = time.monotonic() - began
+    found = difference(before, rig.app.records())
+    rig.proxy.spoil(None)
+    again = rig.run(values, request_id)
+    final = difference(before, rig.app.records())
+    right = final.is_exactly(rig.demonstration.expected(values))
+    broken = tuple(broken_promises(result, again, found, final, right))
+    return Row(
+        app=rig.app.name.value,
+        number=place + 1,
+        fault=fault.value if fault else "none",
+        outcome=result.outcome.value,
+        reason=result.reason.value,
+        again=f"{again.outcome.value}/{again.reason.value}",
+        stored="as intended" if right else "nothing" if not final.size else f"otherwise ({final.size})",
+        seconds=round(seconds, 1),
+        broken=broken,
+    )
+
+
+def _rig(name: AppName, stack: ExitStack) -> Rig:
+    """Start an app behind a proxy, show it the task, and make the workflow."""
+    sheet, demonstration, port = sheet_of(name), demonstration_of(name), free_port()
+    app = stack.enter_context(running(name, public_origin=f"http://127.0.0.1:{port}"))
+    proxy = stack.enter_context(standing_before(app.port, port, sheet.save, sheet.sign_in))
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="surehand-campaign-")))
+    os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
+    recording, session = asyncio.run(record(app, demonstration, demonstration.INPUTS[0]))
+    bundle = compiled(recording, sheet.answers)
+    bundles = BundleArguments(folder=folder / "workflows", profile="standard", policy="permissive")
+    install(bundle, app, session, folder / "workflows" / name.value, settings(folder / "runs").state_folder)
+    surehand = stack.enter_context(Surehand.open(folder / "runs", bundles=bundles))
+    return Rig(app, proxy, sheet, demonstration, surehand, bundle.workflow)
+
+
+def campaign(name: AppName, inputs: int, faults: Sequence[Fault | None]) -> Iterator[Row]:
+    """Every run of one app: the first set of inputs was shown, the others are run.
+
+    Raises:
+        NotCompiledError: The demonstration did not become a workflow.
+    """
+    with ExitStack() as stack:
+        rig = _rig(name, stack)
+        for fault in faults:
+            for place in range(1, inputs + 1):
+                yield _run(rig, place % len(rig.demonstration.INPUTS), fault)
+
+
+def _print(row: Row) -> None:
+    verdict = "; ".join(row.broken) or "-"
+    sys.stdout.write(
+        f"{row.app:12} {row.number:2} {row.fault:18} {row.outcome:18} {row.reason:24} again {row.again:40}"
+        f" store: {row.stored:16} {row.seconds:6.1f} s  {verdict}\n"
+    )
+    sys.stdout.flush()
+
+
+def _summary(rows: Sequence[Row]) -> None:
+    """One line for each app and fault."""
+    sys.stdout.write("\napp          fault                runs  done  other  wrong\n")
+    groups = {(row.app, row.fault) for row in rows}
+    for app, fault in sorted(groups):
+        here = [row for row in rows if (row.app, row.fault) == (app, fault)]
+        outcomes = Counter(row.outcome for row in here)
+        done, wrong = outcomes["done"], sum(bool(row.broken) for row in here)
+        sys.stdout.write(f"{app:12} {fault:18} {len(here):6} {done:5} {len(here) - done:6} {wrong:6}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign.
+
+    Args:
+        arguments: The command line; that of the process when absent.
+
+    Returns:
+        The exit code: 0 when no promise was broken and every app was run.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tests.apps.campaign", description=__doc__)
+    parser.add_argument("--app", action="append", choices=[name.value for name in AppName])
+    parser.add_argument("--inputs", type=int, default=10)
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--json", type=Path, help="write every run into this file")
+    given = parser.parse_args(arguments)
+    rows: list[Row] = []
+    stopped = 0
+    for name in map(AppName, given.app or [name.value for name in AppName]):
+        try:
+            for row in campaign(name, given.inputs, [*Fault] if given.faults else [None]):
+                rows.append(row)
+                _print(row)
+        except Exception as error:  # noqa: BLE001 - one app that does not work must not hide the others
+            stopped += 1
+            why = str(error) if isinstance(error, NotCompiledError) else traceback.format_exc()
+            sys.stdout.write(f"{name.value}: no workflow\n{why}\n")
+    _summary(rows)
+    if given.json:
+        given.json.write_text(json.dumps([attrs.asdict(row) for row in rows], indent=1), encoding="utf-8")
+    return 1 if stopped or any(row.broken for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
