@@ -91,7 +91,7 @@ class TestTypes:
         [
             ({Rule.DECIMAL}, [("input", DECIMAL)]),
             ({Rule.DECIMAL, Rule.TEXT}, [("text", LINE), ("decimal", DECIMAL)]),
-            (set(), [("text", LINE), ("decimal", DECIMAL)]),
+            ({Rule.IDENTIFIER}, [("text", LINE), ("decimal", DECIMAL)]),
         ],
     )
     def test_a_text_that_the_app_shows_as_another_number_is_a_number(

@@ -10,7 +10,7 @@ from returns.result import Result, Success
 from support.demonstrations import Field, Shape, Values, demonstrate
 from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.compile import AnswerProblem, Draft, Option, confirm, is_asked
-from surehand.core.workflow.recording import Control, Event, Recording
+from surehand.core.workflow.recording import Checked, Chose, Clicked, Control, Entered, Event, Recording
 
 #: Every text that a person enters holds this word.
 CANARY: Final = "canaryzz"
@@ -152,10 +152,11 @@ def _without_landmarks(recording: Recording, at: int) -> Recording:
 
 def _not_unique(recording: Recording, at: int) -> Recording:
     def doubled(event: Event) -> Event:
-        found = getattr(event.action, "candidates", None)
-        if not found:
+        action = event.action
+        if not isinstance(action, Entered | Chose | Checked | Clicked):
             return event
-        return evolve(event, action=evolve(event.action, candidates=tuple(evolve(each, matches=2) for each in found)))
+        found = tuple(evolve(each, matches=2) for each in action.candidates)
+        return evolve(event, action=evolve(action, candidates=found))
 
     return evolve(
         recording, events=tuple(doubled(each) if number == at else each for number, each in enumerate(recording.events))

@@ -48,7 +48,7 @@ JSON: Final = "application/json"
 
 def label(name: str) -> Target:
     """A field by its label; one without a label by its test id."""
-    return Target(TargetKind.LABEL, name) if name else test_id("field without a label")
+    return Target(TargetKind.LABEL, name) if name else by_test_id("field without a label")
 
 
 def by_role(role: str, name: str, row: str | None = None) -> Target:
@@ -56,7 +56,7 @@ def by_role(role: str, name: str, row: str | None = None) -> Target:
     return Target(TargetKind.ROLE, name, role, row=None if row is None else Constant(row))
 
 
-def test_id(name: str) -> Target:
+def by_test_id(name: str) -> Target:
     """Something by its test id."""
     return Target(TargetKind.TEST_ID, name)
 
@@ -140,7 +140,7 @@ class Tape:
             )
         )
 
-    def choose(
+    def choose(  # noqa: PLR0913 - each is a fact of one event
         self,
         caption: str,
         value: str,
@@ -148,17 +148,19 @@ class Tape:
         *,
         control: Control = Control.SELECT,
         searched: bool = False,
+        typed: str | None = None,
+        candidates: Candidates | None = None,
     ) -> int:
         """An option chosen."""
         return self.do(
             Chose(
                 place=self.here,
-                candidates=once(label(caption)),
+                candidates=once(label(caption)) if candidates is None else candidates,
                 facts=FieldFacts(control=control, caption=caption, options=tuple(options), required=True),
                 value=value,
                 searched=searched,
-                typed=value if searched else "",
-                shown=once(test_id(f"{caption} chosen")) if control is Control.LIST else (),
+                typed=(value if typed is None else typed) if searched else "",
+                shown=once(by_test_id(f"{caption} chosen")) if control is Control.LIST else (),
             )
         )
 
@@ -224,9 +226,10 @@ class Tape:
         )
         return len(self.exchanges) - 1
 
-    def shows(self, *showings: Showing, links: Sequence[str] = ()) -> None:
-        """What the page here shows now."""
+    def shows(self, *showings: Showing, links: Sequence[str] = ()) -> int:
+        """What the page here shows now; the number of the look."""
         self.pages.append(PageSeen(after=len(self.events), place=self.here, showings=showings, links=tuple(links)))
+        return len(self.pages) - 1
 
     def answers_json(
         self, where: Place, items: str, *members: MemberSeen, was_absent: bool = True, count: int = 3
@@ -409,7 +412,7 @@ def _showing(item: tuple[Known, str], where: str) -> Showing:
     return Showing(
         known=known,
         rule=Rule.IDENTIFIER,
-        candidates=once(test_id(f"{where}-{'entered' if known.cell is None else 'cell'}-{lettered(number)}")),
+        candidates=once(by_test_id(f"{where}-{'entered' if known.cell is None else 'cell'}-{lettered(number)}")),
     )
 
 

@@ -151,7 +151,9 @@ class _Chosen:
             gate,
             path=self.path(gate.path),
             landmark=self.target(gate.landmark),
-            query=tuple(evolve(part, value=self._text(part.value)) for part in gate.query),
+            query=tuple(
+                evolve(part, value=self._text(part.value)) for part in gate.query if not self._is_left_out(part.value)
+            ),
             fragment=None if gate.fragment is None else self.path(gate.fragment),
         )
 
