@@ -226,6 +226,14 @@ class TestDialogs:
 
         assert value(visit, self.TARGET) == NOT_UNIQUE
 
+    def test_fields_that_are_named_like_parts_of_a_page_are_fields(self, visit: Visit, site: Site) -> None:
+        names = ("matches", "closest", "children", "childNodes", "parentElement", "shadowRoot", "getRootNode")
+        fields = "".join(f"<input type=hidden name={name}>" for name in (*names, "checkVisibility", "labels"))
+        show(visit, site, f"<form>{fields}</form>{DIALOG.format(inset=60, value='inside')}<form>{fields}</form>")
+
+        assert value(visit, self.TARGET) == "inside"
+        assert value(visit, caption("Name")) == "inside"
+
     def test_a_modal_of_the_browser_is_one(self, visit: Visit, site: Site) -> None:
         show(
             visit,

@@ -20,8 +20,23 @@
   // Signs in elements of their own that open a list or take a choice away.
   const SIGN = /^[×✕✖✗⨯▾▼⌄▿▽]$/u;
 
+  // A form has its fields as properties, so that one named "children" stands before what every element has.
+  const method = (kind, name) => (el, ...given) => kind.prototype[name].apply(el, given);
+  const property = (kind, name) => {
+    const { get } = Object.getOwnPropertyDescriptor(kind.prototype, name);
+    return el => (el instanceof kind ? get.call(el) : undefined);
+  };
+  const matches = method(Element, 'matches');
+  const closest = method(Element, 'closest');
+  const isLaidOut = method(Element, 'checkVisibility');
+  const rootOf = method(Node, 'getRootNode');
+  const children = property(Element, 'children');
+  const shadowRoot = property(Element, 'shadowRoot');
+  const childNodes = property(Node, 'childNodes');
+  const parentElement = property(Node, 'parentElement');
+
   const words = text => text.replace(/[ \t\r\n\f]+/g, ' ').replace(/^ | $/g, '');
-  const parent = el => el.parentElement ?? (el.getRootNode() instanceof ShadowRoot ? el.getRootNode().host : null);
+  const parent = el => parentElement(el) ?? (rootOf(el) instanceof ShadowRoot ? rootOf(el).host : null);
   const within = (el, place) => {
     for (let at = el; at; at = parent(at)) if (at === place) return true;
     return false;
@@ -31,17 +46,17 @@
     const found = [];
     const walk = place => {
       for (const el of place.querySelectorAll('*')) {
-        if (el.matches(css)) found.push(el);
-        if (el.shadowRoot) walk(el.shadowRoot);
+        if (matches(el, css)) found.push(el);
+        if (shadowRoot(el)) walk(shadowRoot(el));
       }
     };
-    if (root.shadowRoot) walk(root.shadowRoot);
+    if (shadowRoot(root)) walk(shadowRoot(root));
     walk(root);
     return found;
   };
 
   const shown = el => {
-    if (!el.checkVisibility({ visibilityProperty: true })) return false;
+    if (!isLaidOut(el, { visibilityProperty: true })) return false;
     const box = el.getBoundingClientRect();
     return box.width > 0 && box.height > 0;
   };
@@ -54,25 +69,25 @@
     return false;
   };
 
-  const ownText = el => words(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
+  const ownText = el => words(Array.from(childNodes(el), node => (node.nodeType === 3 ? node.data : '')).join(''));
   // The text of an element without what is hidden, its buttons, and its signs.
   const plain = el => words(plainParts(el).join(''));
   const plainParts = el =>
-    Array.from(el.childNodes).flatMap(node => {
+    Array.from(childNodes(el)).flatMap(node => {
       if (node.nodeType === 3) return [node.data];
-      if (node.nodeType !== 1 || node.matches('button, [role=button], [aria-hidden=true], style, script')) return [];
-      if (!node.checkVisibility({ visibilityProperty: true }) || SIGN.test(words(node.textContent))) return [];
+      if (node.nodeType !== 1 || matches(node, 'button, [role=button], [aria-hidden=true], style, script')) return [];
+      if (!isLaidOut(node, { visibilityProperty: true }) || SIGN.test(words(node.textContent))) return [];
       const inline = getComputedStyle(node).display.startsWith('inline');
       return inline ? plainParts(node) : [' ', ...plainParts(node), ' '];
     });
 
   // Boxes
 
-  const isBox = el => el.matches(BOXES);
+  const isBox = el => matches(el, BOXES);
   const labels = el => Array.from(el.labels ?? []).filter(shown);
   const labelText = el => {
     const by = (el.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean);
-    if (by.length) return words(by.map(id => el.getRootNode().getElementById(id)).map(it => (it ? plain(it) : '')).join(' '));
+    if (by.length) return words(by.map(id => rootOf(el).getElementById(id)).map(it => (it ? plain(it) : '')).join(' '));
     return words(el.getAttribute('aria-label') ?? '') || (labels(el).length ? plain(labels(el)[0]) : plain(el));
   };
   const isSeen = el => shown(el) || (isBox(el) && labels(el).length > 0);
@@ -84,7 +99,7 @@
     if (!isUnseenBox(el)) return [el];
     return labels(el).filter(label => label.querySelector('a[href], button') === null).slice(0, 1);
   };
-  const radios = els => Array.from(new Set(els.flatMap(el => (el.matches(RADIOS) ? [el] : all(el, RADIOS).filter(isSeen)))));
+  const radios = els => Array.from(new Set(els.flatMap(el => (matches(el, RADIOS) ? [el] : all(el, RADIOS).filter(isSeen)))));
 
   // What stands beside a text
 
@@ -116,10 +131,10 @@
   };
   // What else a place shows beside one of its parts: of a list of terms, what explains the term.
   const othersIn = (place, mine) => {
-    const parts = Array.from(place.children);
+    const parts = Array.from(children(place));
     const from = parts.indexOf(mine) + 1;
-    const next = parts.slice(from).findIndex(part => part.matches('dt'));
-    const near = mine.matches('dt') ? parts.slice(from, next < 0 ? undefined : from + next) : parts;
+    const next = parts.slice(from).findIndex(part => matches(part, 'dt'));
+    const near = matches(mine, 'dt') ? parts.slice(from, next < 0 ? undefined : from + next) : parts;
     return near.filter(part => part !== mine && shown(part) && plain(part) !== '');
   };
   // Whether a control comes after this part of the place, with no other text before it.
@@ -137,19 +152,19 @@
       }
       if (place !== text && !others.length) others = othersIn(place, mine);
       // A term and a cell have what they name in their own list or row.
-      if (others.length && mine.matches('dt, td, th, [role=cell], [role=rowheader]')) break;
+      if (others.length && matches(mine, 'dt, td, th, [role=cell], [role=rowheader]')) break;
       mine = place;
     }
     return others.length === 1 ? others : [];
   };
 
-  const besideText = (root, el) => (el.closest(CONTROLS) || !shown(el) ? [] : beside(el, root));
+  const besideText = (root, el) => (closest(el, CONTROLS) || !shown(el) ? [] : beside(el, root));
 
   // What fields hold
 
   const editorText = el => {
-    const parts = Array.from(el.children);
-    const inBlocks = parts.length > 0 && parts.every(part => part.matches(BLOCKS)) && ownText(el) === '';
+    const parts = Array.from(children(el));
+    const inBlocks = parts.length > 0 && parts.every(part => matches(part, BLOCKS)) && ownText(el) === '';
     const lines = inBlocks ? parts : [el];
     return lines.map(line => line.innerText.replace(/\n$/, '')).join('\n');
   };
@@ -163,11 +178,11 @@
   const isChecked = el => value(el) === 'true';
   const chosenOf = els => radios(els).filter(isChecked).map(labelText).join('\n');
   const isGroup = els => {
-    const places = els.map(el => (el.name ? `${el.name} of ${Array.from(document.forms).indexOf(el.form)}` : el.closest('[role=radiogroup]')));
-    return els.length > 1 && els.every(el => el.matches(RADIOS)) && new Set(places).size === 1 && places[0] !== null;
+    const places = els.map(el => (el.name ? `${el.name} of ${Array.from(document.forms).indexOf(el.form)}` : closest(el, '[role=radiogroup]')));
+    return els.length > 1 && els.every(el => matches(el, RADIOS)) && new Set(places).size === 1 && places[0] !== null;
   };
   const choice = el => {
-    if (el.matches('input, textarea, select')) return value(el);
+    if (matches(el, 'input, textarea, select')) return value(el);
     const inner = all(el, 'input').filter(shown);
     return plain(el) || (inner.length === 1 ? inner[0].value : '');
   };
@@ -221,8 +236,8 @@
     return named.filter(el => !named.some(other => other !== el && within(other, el)));
   };
   const leavesOf = (root, label) =>
-    all(root, '*').filter(el => !el.closest('select, datalist, script, style') && ownText(el) === label);
-  const canBeTaken = el => shown(el) && !clipped(el) && el.closest('[aria-disabled=true]') === null;
+    all(root, '*').filter(el => !closest(el, 'select, datalist, script, style') && ownText(el) === label);
+  const canBeTaken = el => shown(el) && !clipped(el) && closest(el, '[aria-disabled=true]') === null;
 
   const GUARD = Symbol.for('surehand.guard');
   const GUARDED = ['pointerdown', 'mousedown', 'click', 'keydown', 'beforeinput', 'input', 'change'];
@@ -279,7 +294,7 @@
     // Questions: asked of all elements that were found at once, so that finding and looking are one moment.
 
     // All buttons of one group of radio buttons are one field.
-    values: els => (isGroup(els) ? [chosenOf(els)] : els.map(el => (el.matches('[role=radiogroup]') ? chosenOf([el]) : value(el)))),
+    values: els => (isGroup(els) ? [chosenOf(els)] : els.map(el => (matches(el, '[role=radiogroup]') ? chosenOf([el]) : value(el)))),
     states: els => els.map(value),
     choices: els => els.map(choice),
     chosenRadio: els => (radios(els).length ? [chosenOf(els)] : []),
@@ -294,12 +309,12 @@
       Object.assign(guard, { gate: els.length === 1 ? { ...gate, began: began() } : null, last: null, heldBack: false });
       return [els.length, began(), heldBack];
     },
-    holdsFocus: els => els.every(el => el.contains(el.getRootNode().activeElement)) && els.length === 1,
+    holdsFocus: els => els.every(el => el.contains(rootOf(el).activeElement)) && els.length === 1,
     isLine: els => els.some(el => el instanceof HTMLInputElement),
     covered: els =>
       els.map(el => {
         const box = el.getBoundingClientRect();
-        const hit = el.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        const hit = rootOf(el).elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
         return hit !== null && !el.contains(hit) && !labels(el).some(label => label.contains(hit));
       }),
     links: els => els.flatMap(el => all(el, 'a[href]').filter(a => a.origin === location.origin).map(a => a.pathname + a.search)),
@@ -322,8 +337,8 @@
     },
     typing: () => {
       let active = document.activeElement;
-      while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
-      return active !== null && (active.matches('input, textarea') || active.isContentEditable);
+      while (active?.shadowRoot?.activeElement) active = shadowRoot(active).activeElement;
+      return active !== null && (matches(active, 'input, textarea') || active.isContentEditable);
     },
   };
 }
