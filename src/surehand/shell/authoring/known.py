@@ -21,7 +21,7 @@ from surehand.core.workflow.target import TargetKind
 #: White space that layout adds around a text.
 _LAYOUT_SPACE: Final = " \t\r\n\f"
 
-_NAMING: Final = frozenset({TargetKind.LABEL, TargetKind.ROLE})
+_NAMING: Final = frozenset({TargetKind.LABEL, TargetKind.ROLE, TargetKind.CAPTION})
 
 
 @frozen

@@ -10,6 +10,9 @@ const squash = text => text.replace(/[\u200b\u00ad]/g, '').trim().replace(/\s+/g
 const parentOf = el => el.parentElement ?? (el.getRootNode() instanceof ShadowRoot ? el.getRootNode().host : null);
 const isShown = el => elements.shown(el).length > 0;
 
+// Nothing below is shown either; an element of which only the content is laid out is not gone.
+const isGone = el => !el.checkVisibility() && getComputedStyle(el).display !== 'contents';
+
 const everything = root => {
   const found = [];
   const walk = place => {
@@ -279,14 +282,14 @@ const LONGEST_NAME = 200;
 const ATTRIBUTES = ['name', 'id', 'formcontrolname', 'placeholder', 'aria-label', 'title', 'aria-labelledby',
   'aria-controls', 'aria-owns', 'href', 'for', 'value', 'type', 'class'];
 const GENERATED = [/\d{4,}/, /[0-9a-f]{8}-[0-9a-f]{4}/i, /(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}/i, /^:.*:$/, /[«»]/,
-  /autogen/i, /^(ember|ext-gen|ui-id|gwt-uid|yui|yui_|jq|dojo|mui|radix|headlessui|react|rc|rc_select|el-id|cdk|mat|ng|v|input|field|tox|mce|aui)[-_:]?.*[-_:]?\d+$/i,
+  /autogen/i, /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9_-]{12,}$/, /^(ember|ext-gen|ui-id|gwt-uid|yui|yui_|jq|dojo|mui|radix|headlessui|react|rc|rc_select|el-id|cdk|mat|ng|v|input|field|tox|mce|aui)[-_:]?.*[-_:]?\d+$/i,
   /(^|[-_])\d+([-_]\d+)+$/];
-const STATES = /(^|[\s_-])(active|focus|focused|hover|open|opened|show|shown|selected|current|checked|disabled|dirty|pristine|touched|untouched|valid|invalid|error|loading|expanded|collapsed|is|has|ng)([\s_-]|$)/i;
+const STATES = /(^|[\s_-])(active|focus|focused|hover|open|opened|show|shown|selected|current|checked|disabled|dirty|pristine|touched|untouched|valid|invalid|error|loading|busy|pressed|expanded|collapsed)([\s_-]|$)/i;
 const looksGenerated = text => GENERATED.some(shape => shape.test(text));
 
 const attributesOf = el => {
   const own = Array.from(el.attributes, attribute => attribute.name);
-  const data = own.filter(name => /^data-[a-z][a-z0-9-]*$/.test(name) && !/^data-(v-|react|testid$|select2-id|.*(value|initial|original|current|default|content))/.test(name));
+  const data = own.filter(name => /^data-[a-z][a-z0-9-]*$/.test(name) && !/^data-(v-|react|testid$|select2-id|.*(value|initial|original|current|default|content|style|tooltip|title|html))/.test(name));
   return [...ATTRIBUTES.slice(0, 3), ...data, ...ATTRIBUTES.slice(3)].filter(name => isWay(el, name, el.getAttribute(name)));
 };
 const isWay = (el, name, text) => {
@@ -302,16 +305,19 @@ const isWay = (el, name, text) => {
 // The text beside which the element stands, as a run would find it: of the texts before it, the nearest that means it.
 const captionNear = (el, look) => {
   const tried = new Set();
-  for (let place = parentOf(el), climbs = 0; place && climbs < 5; place = parentOf(place), climbs += 1) {
+  for (let place = parentOf(el), climbs = 0; place && climbs < 7; place = parentOf(place), climbs += 1) {
     for (const text of textsBefore(el, place).reverse().slice(0, 3)) {
       if (tried.has(text)) continue;
-      if (tried.add(text).size > 5) return '';
-      if (look.captioned(text).includes(el)) return text;
+      if (tried.add(text).size > 8) return '';
+      if (look.captioned(text).some(it => it === el || (el.contains(it) && isAlone(it, el)))) return text;
     }
   }
   return '';
 };
 const words = text => text.replace(/[ \t\r\n\f]+/g, ' ').replace(/^ | $/g, '');
+// Whether nothing else that can be entered stands in this place.
+const isAlone = (el, place) => Array.from(place.querySelectorAll(FIELDS)).every(it => el.contains(it) || it.contains(el) || !isShown(it) || isSliver(it));
+const isSliver = el => el.getBoundingClientRect().width <= 1 || el.getBoundingClientRect().height <= 1;
 const ownText = el => words(Array.from(el.childNodes, node => (node.nodeType === 3 ? node.data : '')).join(''));
 const textsBefore = (el, place) => {
   const before = everything(place).filter(it => precedes(it, el) && !it.closest('option, script, style, button'));
@@ -341,11 +347,13 @@ const waysTo = (el, look) => {
     ways.push([{ kind: 'attribute', name: text, attribute }, shown(look.all.filter(it => it.getAttribute(attribute) === text))]);
   }
   const isNamed = ways.some(([way, found]) => ['role', 'label'].includes(way.kind) && found.length === 1 && !isNamedByContent(el));
-  const caption = isNamed || el.matches('a, button, input[type=submit], input[type=button]') ? '' : captionNear(el, look);
+  const isButton = el.matches('a, button, input[type=submit], input[type=button]') && !el.matches(FIELDS);
+  const caption = isNamed || isButton ? '' : captionNear(el, look);
   if (caption) ways.push([{ kind: 'caption', name: caption }, look.captioned(caption)]);
   return ways;
 };
 const isNamedByContent = el => NAMED_BY_CONTENT.has(roleOf(el)) && !named(el) && !el.labels?.length;
+const BOXES = '[role=checkbox], [role=switch], [role=menuitemcheckbox]';
 const FIELDS = 'input, textarea, select, [contenteditable], [role=textbox], [role=combobox], [role=listbox], ' +
   '[role=spinbutton], [role=checkbox], [role=switch], [role=slider]';
 

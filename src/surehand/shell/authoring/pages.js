@@ -82,12 +82,13 @@ const landmarksOf = look => {
 // Boxes are known by what names them and by their state.
 
 const boxForms = (candidates, checked) => {
-  const naming = candidates.map(it => it.target).filter(it => ['label', 'role'].includes(it.kind) || it.attribute === 'name');
+  const naming = candidates.map(it => it.target).filter(it => ['label', 'role', 'caption'].includes(it.kind) || it.attribute === 'name');
   return Array.from(new Set(naming.map(it => `box ${it.kind} ${it.name} ${checked}`)));
 };
-const formsOfBox = el => {
-  const names = [...labelsOf(el).map(text => ['label', text]), ['role', nameOf(el)], ['attribute', el.getAttribute('name') ?? '']];
-  return names.filter(([, name]) => name).map(([kind, name]) => `box ${kind} ${name} ${elements.values([el])[0]}`);
+const formsOfBox = (el, look) => {
+  const caption = el.matches(BOXES) && look.shows(el) && isNamedByContent(el) ? captionNear(el, look) : '';
+  const names = [...labelsOf(el).map(text => ['label', text]), ['role', nameOf(el)], ['attribute', el.getAttribute('name') ?? ''], ['caption', caption]];
+  return names.filter(([, name]) => name).map(([kind, name]) => `box ${kind} ${name} ${stateOf(el) ?? elements.values([el])[0]}`);
 };
 
 // What a page shows
@@ -105,8 +106,8 @@ const matchesIn = (root, look) => {
   const most = longest() * 2 + 20;
   const take = (el, hits) => hits.length && (look.shows(el) || el.type === 'radio') && found.push([el, hits]);
   const walk = el => {
-    if (isIgnored(el) || el.tagName === 'OPTION' || !el.checkVisibility()) return;
-    if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) take(el, boxHits(el));
+    if (isIgnored(el) || el.tagName === 'OPTION' || isGone(el)) return;
+    if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) take(el, boxHits(el, look));
     else if (el.matches('input, textarea, select')) take(el, knownAs(enteredText(el)));
     else if (isEditingHost(el)) take(el, knownAs(elements.values([el])[0]));
     else if (!el.matches('label') || el.control?.type !== 'radio') walkInto(el);
@@ -124,8 +125,8 @@ const isNearlyKnown = (el, most) => {
   const text = el.textContent;
   return text.length > 0 && (text.length <= most || barely(text).length <= most) && isBare(text);
 };
-const boxHits = el => {
-  const keys = new Set(formsOfBox(el).flatMap(form => known.get(form) ?? []).map(([key]) => key));
+const boxHits = (el, look) => {
+  const keys = new Set(formsOfBox(el, look).flatMap(form => known.get(form) ?? []).map(([key]) => key));
   return Array.from(keys, key => [key, 'choice', 'yyyy-mm-dd']);
 };
 const seen = look => {

@@ -31,6 +31,9 @@ _LAUNCH_MS: Final = 30_000
 #: Seconds between two looks at the session.
 _SESSION_SECONDS: Final = 2.0
 
+#: Milliseconds in which the last page comes to rest.
+_REST_MS: Final = 3_000
+
 
 class BrowserMissingError(Exception):
     """There is no Chromium, Chrome or Edge on this machine, or none that starts."""
@@ -139,6 +142,13 @@ class Recorder:
             with suppress(Error):
                 await self._context.pages[0].wait_for_event("close", timeout=0)
 
+    async def _rest(self) -> None:
+        """Let the last page come to rest, so that it is seen as the person saw it."""
+        with suppress(Error):
+            page = self._context.pages[-1] if self._context.pages else self.page
+            await page.wait_for_load_state("networkidle", timeout=_REST_MS)
+            await asyncio.sleep(_REST_MS / 10_000)
+
     async def stop(self) -> Recording:
         """End the demonstration.
 
@@ -146,6 +156,7 @@ class Recorder:
             RecordingFailedError: Something that was done could not be told.
         """
         with suppress(Error):
+            await self._rest()
             await self._watcher.flush()
             await self._network.settle()
             await self._session.read()

@@ -53,15 +53,14 @@ def find_records(answer: Answer, earlier: Answer | None, known: KnownTexts) -> F
         known: What is known.
     """
     lists = list(_lists(answer.data))
-    scored = [
-        (_score(record, known), -len(flat(record)), path, records, record)
-        for path, records in lists
-        for record in records
-    ]
-    best = max(scored, key=lambda each: each[:2], default=None)
-    if best is None or best[0] == 0:
+    best = max(
+        ((path, records, record) for path, records in lists for record in records),
+        key=lambda each: (_score(each[2], known), -len(flat(each[2])), len(each[0])),
+        default=None,
+    )
+    if best is None or _score(best[2], known) == 0:
         return None
-    _, _, path, records, record = best
+    path, records, record = best
     before = dict(_lists(earlier.data)).get(path, []) if earlier is not None else []
     old = _same_record(record, records, before)
     return Found(path, len(records), earlier is not None and old is None, _members(record, records, old, known))
@@ -89,18 +88,24 @@ def _lists(data: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, 
     """
     if isinstance(data, list):
         records = [each for each in cast("list[object]", data) if _is_object(each)]
-        if records:
-            yield path, records
+        yield from [(path, records)] if records else []
     elif _is_object(data):
         inner = [each for each in data.values() if _is_object(each)]
-        if depth == 0:
-            yield "", [data]
-        elif len(inner) == len(data) > 0:
-            # Records that stand by their keys.
-            yield f"{path}.*", inner
+        yield from _objects(data, inner, path)
         if depth < _MOST_DEPTH:
             for name, value in data.items():
                 yield from _lists(value, f"{path}.{name}" if path else name, depth + 1)
+
+
+def _objects(data: Json, inner: list[Json], path: str) -> Iterator[tuple[str, list[Json]]]:
+    """The records that an object is or holds: itself, the one that it wraps, or those that stand by their keys."""
+    holds_only_objects = len(inner) == len(data) > 0
+    if not path:
+        yield "", [data]
+        if holds_only_objects and len(inner) == 1:
+            yield next(iter(data)), inner
+    elif holds_only_objects:
+        yield f"{path}.*", inner
 
 
 def _is_object(value: object) -> TypeGuard[Json]:

@@ -48,7 +48,7 @@ const inAppeared = el => {
 const shownNow = () => {
   const found = new WeakSet();
   const walk = el => {
-    if (!el.checkVisibility()) return;
+    if (isGone(el)) return;
     if (isShown(el)) found.add(el);
     for (const child of el.children) walk(child);
     for (const child of el.shadowRoot?.children ?? []) walk(child);
@@ -69,10 +69,22 @@ const later = run => {
     run();
   }, 150);
 };
-const settle = () => {
+const settleHere = () => {
   note(observer.takeRecords());
   while (open.length) open.shift().run();
 };
+// A frame can be gone before its moment has passed: an act in one frame settles all.
+const settle = () => {
+  for (const face of facesIn(outermost())) face.settle();
+};
+function* facesIn(place) {
+  try {
+    if (place[FACE]) yield place[FACE];
+    for (let at = 0; at < place.length; at += 1) yield* facesIn(place[at]);
+  } catch {
+    // A frame of another origin has its own.
+  }
+}
 
 // Facts about fields
 
@@ -91,6 +103,7 @@ const short = text => squash(text).slice(0, 500);
 const captionOf = el => {
   if (el.type === 'radio') return short(groupCaption(el));
   const name = nameOf(el);
+  if (el.matches(BOXES) && isNamedByContent(el)) return short(captionNear(el, lookNow()) || name);
   const isHint = name !== '' && (name === el.getAttribute('placeholder') || name === el.title);
   return short((isHint ? captionBeside(el) : name || labelsOf(el)[0] || captionBeside(el)) || name);
 };
@@ -176,9 +189,17 @@ const tellField = (done, at, key) => {
   knowExactly(value, id);
   searchedBy(el, id, done.typed);
   return happened({
-    kind: 'entered', place, candidates, facts: done.facts, value, typed: done.typed, before: done.before !== '',
+    kind: 'entered', place, candidates: lasting(candidates, el), facts: done.facts, value, typed: done.typed,
+    before: done.before.replace(/[\ufeff\u200b]/g, '').trim() !== '',
     ...(tookIt === null ? {} : { ended_by: tookIt }),
   }, { id, at, replaces: done.replaces ?? [] });
+};
+// The ways that still lead to the element once it was changed, if any do.
+const lasting = (candidates, el) => {
+  if (!el.isConnected) return candidates;
+  const now = new Set(candidatesFor(el, lookNow()).map(it => JSON.stringify(it.target)));
+  const kept = candidates.filter(it => now.has(JSON.stringify(it.target)));
+  return kept.some(it => it.matches === 1) ? kept : candidates;
 };
 const again = done => Object.assign({}, done, { id: newId(), edited: false, key: null, clicks: [], told: undefined });
 
@@ -298,11 +319,11 @@ const ACTORS = 'button, a[href], area[href], summary, input[type=submit], input[
   '[role=menuitemcheckbox], [role=option], [role=checkbox], [role=switch], [role=radio], [role=treeitem], ' +
   '[role=combobox], [aria-haspopup], [onclick]';
 const OPTION = '[role=option], [role=menuitemradio]';
-const BOXES = '[role=checkbox], [role=switch], [role=menuitemcheckbox]';
 const climb = (el, css) => {
   for (let at = el; at; at = parentOf(at)) if (at.matches(css)) return at;
   return null;
 };
+const stateOf = box => box?.getAttribute('aria-checked') ?? box?.getAttribute('aria-pressed') ?? null;
 const actorOf = el => {
   const actor = climb(el, ACTORS);
   if (actor !== null) return actor;
@@ -319,13 +340,14 @@ const optionAt = el => {
   if (opener === null) return null;
   const popup = inAppeared(el);
   if (popup === null || climb(el, NO_OPTION) || Array.from(popup.querySelectorAll(FIELDS)).filter(isShown).length > 1) return null;
-  let found = el;
-  for (let at = el; at && popup.contains(at); at = parentOf(at)) {
-    const like = Array.from(at.parentElement?.children ?? []).filter(it => it.tagName === at.tagName);
-    if (like.length > 1 || at.tagName === 'LI') found = at;
-    if (at === popup) break;
-  }
-  return found;
+  const item = climb(el, 'li, tr');
+  if (item !== null && popup.contains(item)) return item;
+  for (let at = el; at !== popup; at = parentOf(at)) if (isOneOfSeveral(at)) return at;
+  return el;
+};
+const isOneOfSeveral = el => {
+  const like = Array.from(el.parentElement?.children ?? []).filter(it => it.tagName === el.tagName && it.classList[0] === el.classList[0]);
+  return el.classList.length > 0 && like.length > 1;
 };
 const clickedAction = (el, look) => {
   const role = roleOf(el);
@@ -372,10 +394,11 @@ const pressedOn = el => {
   const label = climb(el, 'label');
   if (label?.control && label.control !== actor && !actor.matches(ACTORS)) return null;
   const isField = hostOf(el) !== null;
-  const checked = climb(actor, BOXES)?.getAttribute('aria-checked') ?? null;
+  const checked = stateOf(climb(actor, BOXES));
   return {
     el, actor, option, isField, checked, action: clickedAction(actor, look), page: isField ? null : pageSeen(look),
     keys: keysOf(actor, look),
+    stood: option !== null && opener !== null && standsIn(opener, optionText(option), option) !== null,
     text: option === null ? '' : optionText(option), options: option === null ? [] : optionsBeside(option),
   };
 };
@@ -440,9 +463,6 @@ const opens = ({ actor, action }, ...ids) => {
   for (let at = actor; at && at !== document.body && around.length < 5 && isAlone(actor, at); at = parentOf(at)) around.push(at);
   opener = { ids, el: actor, around, action, searched: false, typed: '', text: optionText(actor), caption: short(captionBeside(actor)) };
 };
-// Whether nothing else that can be entered stands in this place.
-const isAlone = (el, place) => Array.from(place.querySelectorAll(FIELDS)).every(it => el.contains(it) || it.contains(el) || !isShown(it) || isSliver(it));
-const isSliver = el => el.getBoundingClientRect().width <= 1 || el.getBoundingClientRect().height <= 1;
 const searchedBy = (el, id, typed) => {
   if (opener === null || !(opener.el === el || opener.el.contains(el) || el.contains(opener.el) || inAppeared(el))) return;
   opener.ids.push(id);
@@ -451,17 +471,19 @@ const searchedBy = (el, id, typed) => {
 };
 const turned = ({ actor, checked, action }, id) => {
   const box = climb(actor, BOXES);
-  const now = box?.getAttribute('aria-checked') ?? String(checked !== 'true');
+  const now = stateOf(box) ?? String(checked !== 'true');
   if (now === checked) return;
-  const { place, candidates, facts } = action;
+  const { place, facts } = action;
+  const candidates = lasting(action.candidates, box);
   const told = happened({ kind: 'checked', place, candidates, facts: { ...facts, control: 'checkbox' }, checked: now === 'true' }, { replaces: [id] });
   know(boxForms(candidates, now === 'true').map(form => [form, told, 'choice', 'yyyy-mm-dd']));
 };
-// An option was taken when it is gone and its text stands in what opened the list, or beside it.
-const taken = ({ option, text, options }, id, from) => {
+// An option was taken when its text has come to stand in what opened the list, or beside it.
+const taken = ({ option, text, options, stood }, id, from) => {
   if (text === '' || text.length > 2000) return;
   const shows = standsIn(from, text, option);
-  if (shows === null || (isShown(option) && option.getAttribute('aria-selected') !== 'true')) return;
+  const isOver = !stood || !isShown(option) || option.getAttribute('aria-selected') === 'true';
+  if (shows === null || !isOver) return;
   const { place, candidates, facts } = from.action;
   const chosen = happened({
     kind: 'chose', place, candidates: waysToOpen(candidates, from, text),
@@ -643,7 +665,7 @@ if (window === outermost()) {
   else arrive();
 }
 window[FACE] = {
-  know, showings: () => seen(lookNow()),
+  know, settle: settleHere, showings: () => seen(lookNow()),
   flush: () => {
     finish();
     settle();
