@@ -29,6 +29,7 @@ ALLOWED_IN_CORE = {
     "cryptography",
     "datetime",
     "decimal",
+    "difflib",
     "enum",
     "fractions",
     "functools",
