@@ -405,7 +405,37 @@ class TestPolicies:
         assert isinstance(read, Failure)
         assert [FaultCode.UNKNOWN_MEMBER] == [fault.code for fault in read.failure()]
 
+    @pytest.mark.parametrize(
+        ("member", "limits"),
+        [("name", ("a", "a" * 40)), ("version", (1, 1_000_000))],
+    )
+    def test_up_to_its_limits(self, member: str, limits: tuple[Any, Any]) -> None:
+        assert [True, True] == [_reads({member: value}) for value in limits]
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            {"name": ""},
+            {"name": "A"},
+            {"name": "1a"},
+            {"name": "a" * 41},
+            {"name": "a b"},
+            {"version": 0},
+            {"version": 1_000_001},
+            {"requires": {"identity_fields": -1}},
+            {"requires": {"identity_fields": 21}},
+        ],
+    )
+    def test_not_beyond_them(self, members: dict[str, Any]) -> None:
+        assert not _reads(members)
+        assert _reads({"requires": {"identity_fields": 20, "unique_identity_fields": 0}})
+
     def test_digests_differ(self) -> None:
         others = [evolve(STRICTEST, version=2), evolve(STRICTEST, name="other"), *POLICIES_AUDITED]
 
         assert len(others) == len({policy_digest(policy) for policy in others})
+
+
+def _reads(members: dict[str, Any]) -> bool:
+    """Whether the strictest policy is still one with these members in the place of its own."""
+    return isinstance(parse_policy({**to_wire(STRICTEST), **members}), Success)
