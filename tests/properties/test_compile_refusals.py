@@ -276,6 +276,12 @@ class TestBadRecordings:
 
         assert codes(recording) == [(RefusalCode.IDENTITY_NOT_SHOWN, 8)]
 
+    def test_a_changed_record_that_only_its_new_texts_name_is_refused(self) -> None:
+        shape = evolve(SHAPE, row=False, changes=True)
+
+        assert codes(demonstrate(shape, VALUES)) == [(RefusalCode.CHANGED_RECORD_NOT_NAMED, 9)]
+        assert codes(demonstrate(evolve(shape, row=True), VALUES)) == []
+
     def test_several_options_of_one_list_are_refused(self) -> None:
         def tags(tape: Tape) -> None:
             tape.choose("Tags", "billing", ("billing", "urgent"), control=Control.LIST)

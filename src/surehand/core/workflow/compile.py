@@ -179,6 +179,8 @@ def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writ
         effect=_effect(builder.shown),
         writes=writes,
     )
+    if not plan.names_what_it_changes:
+        return Failure((first.refusal(RefusalCode.CHANGED_RECORD_NOT_NAMED, saves[0].event),))
     return Success(draft_of(plan))
 
 

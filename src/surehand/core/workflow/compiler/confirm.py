@@ -101,7 +101,7 @@ class _Chosen:
         """The slots whose text must be given: they find or name a record, or tell it from others."""
         places = {name for planned in self.plan.steps for name in _step_names(planned.step)}
         shown = {item.slot for item in self.plan.identity}
-        keys = {item.slot for item in self._fields() if item.member in self.plan.key}
+        keys = {item.slot for item in self._fields() if item.member in self._members("business_key")}
         return places | shown | keys | {each.name for each in self.plan.slots if each.kind is not SlotKind.FIELD}
 
     def _parameters(self, used: set[str]) -> tuple[Parameter, ...]:
@@ -251,9 +251,10 @@ class _Chosen:
         entered = {slot.name for slot in self.plan.entered}
         named = [item for item in fields if item.slot not in entered]
         unique = [item for item in fields if item.slot == self.answers["identity.unique"]]
+        shown = [item for item in fields if item.slot in {each.slot for each in self.plan.identity}]
         by_address = self.plan.found is not None and isinstance(self.plan.found.source, RecordPage)
         from_database = self.answers[SOURCE] == Option.DATABASE.value
-        identity = named or ([] if by_address and not from_database else unique)
+        identity = named or ([] if by_address and not from_database else unique or shown[:1])
         level = CheckLevel.SYSTEM_OF_RECORD if from_database else CheckLevel.SEPARATE_SESSION
         effect = self.plan.effect if from_database or self.plan.found is None else self.plan.found.effect
         return ReadBack(

@@ -28,7 +28,7 @@ from surehand.core.workflow.compiler.slots import Slot, SlotKind
 from surehand.core.workflow.compiler.steps import PlannedStep
 from surehand.core.workflow.compiler.writes import OtherWrite, Writes
 from surehand.core.workflow.route import FormField, GraphqlOperation, JsonMember
-from surehand.core.workflow.source import DatabaseRecords, JsonRecords
+from surehand.core.workflow.source import DatabaseRecords, JsonRecords, RecordPage
 
 _LONGEST_CONSTANT: Final = 500
 _LONGEST_EVIDENCE: Final = 300
@@ -69,6 +69,15 @@ class Plan:
         return tuple(slot for slot in self.slots if slot.kind is SlotKind.FIELD and slot.name not in self.searches)
 
     @property
+    def names_what_it_changes(self) -> bool:
+        """Whether a record that is changed is named by a row, a search or an address, or is always the same page."""
+        found, route = self.found, self.writes.save
+        effect = self.effect if found is None else found.effect
+        named = any(slot.kind is not SlotKind.FIELD or slot.name in self.searches for slot in self.slots)
+        fixed = found is not None and isinstance(found.source, RecordPage) and bool(route.query)
+        return effect is Effect.CREATE or named or fixed
+
+    @property
     def guardable(self) -> tuple[str, ...]:
         """Members that a save of the whole form could put back: the others of a record that is changed."""
         found = self.found
@@ -82,8 +91,8 @@ class Plan:
         found = self.found
         if found is None or found.effect is Effect.UPDATE or not isinstance(found.source, JsonRecords):
             return ()
-        given = {slot.name for slot in self.slots if slot.required}
-        unique = tuple(item.member for item in found.fields if item.unique and item.slot in given)
+        telling = {slot.name for slot in self.slots if slot.tells}
+        unique = tuple(item.member for item in found.fields if item.unique and item.slot in telling)
         return () if found.source.detail is not None else unique[:5]
 
 

@@ -13,20 +13,22 @@ from typing import Final
 from attrs import frozen
 
 from surehand.core.workflow.addresses import PLACE
-from surehand.core.workflow.bundle import ChooseStep, DateForm, EnteringStep, FillStep, Rule
+from surehand.core.workflow.bundle import ChoiceControl, ChooseStep, DateForm, EnteringStep, FillStep, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration
 from surehand.core.workflow.compiler.pages import Name
 from surehand.core.workflow.compiler.saving import Save
 from surehand.core.workflow.compiler.slots import Slot, SlotKind, named_slot
-from surehand.core.workflow.compiler.steps import Builder, PlannedStep
+from surehand.core.workflow.compiler.steps import Builder
 from surehand.core.workflow.compiler.targets import Texts, bound, common
 from surehand.core.workflow.compiler.texts import slug
-from surehand.core.workflow.recording import PageSeen, Showing
+from surehand.core.workflow.recording import Control, PageSeen, Showing
 from surehand.core.workflow.target import Target
 
 _LEAST: Final = 2
 _MOST_CELLS: Final = 6
 _MOST_FIELDS: Final = 4
+#: Controls whose texts are much alike from record to record.
+_COUNTED: Final = frozenset({Control.NUMBER, Control.DATE})
 _OPTION_ATTRIBUTES: Final = frozenset({"for", "value"})
 _OPTION_ROLES: Final = frozenset({"radio", "option", "menuitemradio", "columnheader"})
 #: Rules under which an element shows the very characters.
@@ -58,11 +60,9 @@ def identity_of(builder: Builder, saves: tuple[Save, ...], saved_on: str) -> tup
         seen = tuple(page for page in pages if page is not None)
         _add(found, (_shown(builder, seen, slot) for slot in builder.naming))
         _add(found, _shown_cells(builder, seen, found))
-        if len(found) < _LEAST:
-            entered = [slot for slot in _by_need(builder) if slot.name not in builder.searches]
-            _add(found, (_shown(builder, seen, slot) for slot in entered), _MOST_FIELDS)
     if len(found) < _LEAST:
-        _add(found, _own_fields(builder, saved_on), _MOST_FIELDS)
+        seen = tuple(page for page in pages if page is not None)
+        _add(found, _entered(builder, seen if len(seen) == len(pages) else (), saved_on), _MOST_FIELDS)
     return tuple(found)
 
 
@@ -80,9 +80,12 @@ def _page_before(shown: Demonstration, save: Save) -> PageSeen | None:
     return before[-1] if before else None
 
 
-def _by_need(builder: Builder) -> list[Slot]:
-    """The slots of fields, those first that are always given."""
-    return sorted((slot for slot in builder.slots if slot.kind is SlotKind.FIELD), key=lambda slot: not slot.required)
+def _entered(builder: Builder, pages: tuple[PageSeen, ...], saved_on: str) -> Iterator[ShownSlot | None]:
+    """Where the page shows what was entered, or else the field itself; what tells most and is always given first."""
+    slots = [slot for slot in builder.slots if slot.kind is SlotKind.FIELD and slot.name not in builder.searches]
+    for slot in sorted(slots, key=lambda slot: (slot.weak, slot.control in _COUNTED, not slot.required)):
+        yield _shown(builder, pages, slot) if pages else None
+        yield _own_field(builder, slot, saved_on)
 
 
 def _shown(builder: Builder, pages: tuple[PageSeen, ...], slot: Slot) -> ShownSlot | None:
@@ -157,20 +160,12 @@ def _shown_cells(builder: Builder, pages: tuple[PageSeen, ...], found: list[Show
             yield item
 
 
-def _own_fields(builder: Builder, saved_on: str) -> Iterator[ShownSlot]:
-    """The fields of the form itself, read again directly before the save; those first that are always given."""
-    steps = {planned.slot: planned for planned in builder.steps if planned.slot is not None}
-    for slot in _by_need(builder):
-        step = steps.get(slot.name)
-        if step is not None and slot.name not in builder.searches:
-            yield from _own_field(step, slot, saved_on)
-
-
-def _own_field(planned: PlannedStep, slot: Slot, saved_on: str) -> Iterator[ShownSlot]:
-    step = planned.step
-    if not isinstance(step, FillStep | ChooseStep) or step.page.path != saved_on or not slot.texts[0]:
-        return
+def _own_field(builder: Builder, slot: Slot, saved_on: str) -> ShownSlot | None:
+    """The field itself, read again directly before the save, where it is on the page that saves."""
+    step = next(planned.step for planned in builder.steps if planned.slot == slot.name)
+    if not slot.texts[0] or not isinstance(step, FillStep | ChooseStep) or step.page.path != saved_on:
+        return None
     if isinstance(step, FillStep):
-        yield ShownSlot(slot.name, step.target, step.rule, own=True)
-    elif step.control.value != "radio":
-        yield ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, own=True)
+        return ShownSlot(slot.name, step.target, step.rule, own=True)
+    is_group = step.control is ChoiceControl.RADIO
+    return None if is_group else ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, own=True)

@@ -29,8 +29,8 @@ from surehand.core.workflow.target import QueryPart, Target
 
 _ANY: Final = "*"
 _KEY_NAMES: Final = ("id", "pk", "uuid", "key", "_id", "uid", "number")
-#: A number of so many digits in a query is a page or a limit; a longer one is an id or a time.
-_SHORT_NUMBER: Final = 4
+#: Members of a query whose number says how much of a list is wanted; any other number is an id or a time.
+_PAGING: Final = re.compile("page|size|limit|per|count|offset|start|rows|first|max|skip|take|top", re.IGNORECASE)
 
 
 @frozen
@@ -135,7 +135,7 @@ def _member_value(part: QueryPart, names: Sequence[Name], search: Search, number
     named = next((each.name for each in names if each.texts == (part.value,)), None)
     if named is not None:
         return f"{{{named}}}"
-    counts = part.value.isdigit() and len(part.value) <= _SHORT_NUMBER and part.name.lower() not in _KEY_NAMES
+    counts = part.value.isdigit() and _PAGING.search(part.name) is not None
     return quoted(part.value) if counts or is_structure(part.value, search.shown[number].known) else None
 
 

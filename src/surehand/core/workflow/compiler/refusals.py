@@ -43,6 +43,7 @@ class RefusalCode(Enum):
     PAGE_NOT_RECOGNISABLE = "page_not_recognisable"
     START_NOT_KNOWN = "start_not_known"
     IDENTITY_NOT_SHOWN = "identity_not_shown"
+    CHANGED_RECORD_NOT_NAMED = "changed_record_not_named"
     NOTHING_ENTERED = "nothing_entered"
 
 
@@ -99,6 +100,10 @@ SENTENCES: Final[dict[RefusalCode, str]] = {
     RefusalCode.IDENTITY_NOT_SHOWN: (
         "The page that saves shows fewer than two known facts of the record. Open the record from a list that shows "
         "them, and save on a page that shows them too."
+    ),
+    RefusalCode.CHANGED_RECORD_NOT_NAMED: (
+        "A record is changed, and only what is entered says which one it is. Open it from a list, or by an address "
+        "that holds its key."
     ),
     RefusalCode.NOTHING_ENTERED: "Nothing is entered or chosen before the save. A workflow enters something.",
 }

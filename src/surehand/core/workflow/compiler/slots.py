@@ -90,6 +90,11 @@ class Slot:
         long = self.control not in _CHOICES | {Control.CHECKBOX} and len(self.texts[0]) >= _TELLING_LENGTH
         return self.same and not (particular or long)
 
+    @property
+    def tells(self) -> bool:
+        """Whether a text of this kind may tell one record from all others: no option, no number, no date."""
+        return self.control not in _CHOICES | {Control.CHECKBOX, Control.NUMBER, Control.DATE} and not self.weak
+
     def is_like(self, name: str) -> bool:
         """Whether a name of the app is much like the slot's."""
         other = slug(name.rpartition(".")[2], "x")
