@@ -97,6 +97,13 @@ class TestGuards:
 
         assert asked == [ReadRecords(GUARDED.read_back.source), *plain]
 
+    def test_of_a_record_that_is_only_counted_nothing_is_guarded(self) -> None:
+        _, end = up_to_the_save(iter((Records((Record("k", None),)), Records((Record("k", None),)))))
+        _, shown = up_to_the_save(iter((Records((Record("k", None),)), records({"k": {"allergy": "nuts"}}))))
+
+        assert isinstance(end, Save)
+        assert pause(shown) is PauseCategory.UNMET_GUARD
+
     @pytest.mark.parametrize("unusable", [RecordsUnavailable(), Records((Record("k", {}), Record("k", {})))])
     @pytest.mark.parametrize("at", [0, 1])
     def test_guards_that_cannot_be_read_stop_the_run(self, at: int, unusable: Observation) -> None:
