@@ -64,7 +64,8 @@ def confirm(draft: Draft, answers: Mapping[str, str]) -> Result[Bundle, tuple[An
     if problems:
         return Failure(problems)
     asked = {question.id for question in draft.questions}
-    chosen = _Chosen(draft.plan, {name: answer for name, answer in answers.items() if name in asked})
+    given = {name: answer for name, answer in answers.items() if name in asked}
+    chosen = _Chosen(draft.plan, given, _bound(draft.plan))
     different = tuple(chosen.incomparable())
     if different:
         return Failure(different)
@@ -76,10 +77,11 @@ def confirm(draft: Draft, answers: Mapping[str, str]) -> Result[Bundle, tuple[An
 
 @frozen
 class _Chosen:
-    """A plan with the answers."""
+    """A plan with the answers. ``bound`` are the slots whose text finds, names or shows a record."""
 
     plan: Plan
     answers: Mapping[str, str]
+    bound: frozenset[str]
 
     # Values
 
@@ -95,14 +97,12 @@ class _Chosen:
         """The declaration that was chosen."""
         wanted = self.answers.get(f"field.{slot.name}.type")
         reading = next((each for each in slot.readings if each.option == wanted), slot.readings[0])
-        return naming(reading) if slot.name in self._naming() else reading
+        return naming(reading) if slot.name in self.bound or slot.name in self._keys() else reading
 
-    def _naming(self) -> set[str]:
-        """The slots whose text must be given: they find or name a record, or tell it from others."""
-        places = {name for planned in self.plan.steps for name in _step_names(planned.step)}
-        shown = {item.slot for item in self.plan.identity}
-        keys = {item.slot for item in self._fields() if item.member in self._members("business_key")}
-        return places | shown | keys | {each.name for each in self.plan.slots if each.kind is not SlotKind.FIELD}
+    def _keys(self) -> set[str]:
+        """The slots by which a run knows that the work was done before."""
+        members = self._members("business_key")
+        return {item.slot for item in self._fields() if item.member in members} if members else set()
 
     def _parameters(self, used: set[str]) -> tuple[Parameter, ...]:
         return tuple(
@@ -363,6 +363,13 @@ def _slot_name(value: Value) -> str:
 def _comparable(rule: Rule, seen: Rule) -> bool:
     """Whether a text that was seen under one rule can be compared under the other."""
     return seen in EXACT or seen is rule
+
+
+def _bound(plan: Plan) -> frozenset[str]:
+    """The slots whose text must be given, whatever is answered."""
+    places = {name for planned in plan.steps for name in _step_names(planned.step)}
+    shown = {item.slot for item in plan.identity}
+    return frozenset(places | shown | {slot.name for slot in plan.slots if slot.kind is not SlotKind.FIELD})
 
 
 def _step_names(step: Step) -> set[str]:
