@@ -36,10 +36,12 @@ from surehand.core.outcome.evidence import OwnerGone, Phase
 from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.record import RunRecord
+from surehand.core.workflow.trace import Trace
 from surehand.shell.fence.journal import JOURNALS, journal_path
 from surehand.shell.retention import Pruned, prune
 from surehand.shell.store import open_store
 from surehand.shell.store.base import RunStore
+from surehand.shell.traces import TRACES, write_trace
 
 DURABLE = [pytest.param(opens_sqlite, id="sqlite"), pytest.param(opens_claims, id="claims")]
 ALL = [*DURABLE, pytest.param(OneMemory(), id="memory")]
@@ -138,10 +140,10 @@ class TestALateReport:
 
 
 class TestPruning:
-    """Old refusals and journals go; runs, reports and whatever is young or not over stay."""
+    """Old refusals, journals and traces go; runs, reports and whatever is young or not over stay."""
 
     def fill(self, store: RunStore, folder: Path) -> None:
-        """Runs, refusals and journals, some of each old."""
+        """Runs, refusals, journals and traces, some of each old."""
         for number in (1, 2, 6):
             store.record_refusal(refusal(number))
         old = started(store.reserve(draft(3)))
@@ -156,6 +158,9 @@ class TestPruning:
         second_port.write_text("x")
         os.utime(second_port, (BETWEEN - 1, BETWEEN - 1))
         (folder / JOURNALS / "other").write_text("x")
+        for number, age in ((1, -1), (4, -1), (7, 1)):
+            write_trace(folder / TRACES, run_id(number), Trace(acts=()))
+            os.utime(folder / TRACES / f"{run_id(number)}.json", (BETWEEN + age, BETWEEN + age))
 
     @pytest.mark.parametrize(("opens", "refusals"), [(opens_sqlite, 2), (OneMemory(), 2), (opens_claims, 0)])
     def test_what_goes_and_what_stays(self, opens: OpensStores, tmp_path: Path, refusals: int) -> None:
@@ -167,7 +172,7 @@ class TestPruning:
 
         assert before == store.recent(10)
         assert 7 == len(list((tmp_path / JOURNALS).iterdir()))
-        assert Pruned(refusals, 4) == counted == prune(store, tmp_path, BETWEEN, dry_run=False)
+        assert Pruned(refusals, 4, 1) == counted == prune(store, tmp_path, BETWEEN, dry_run=False)
         assert Pruned(0, 0) == prune(store, tmp_path, BETWEEN, dry_run=False)
         assert [record for record in before if refusals == 0 or record.run_id not in {run_id(1), run_id(2)}] == list(
             store.recent(10)
@@ -175,6 +180,7 @@ class TestPruning:
         assert {run_id(4) + ".jsonl", run_id(7) + ".jsonl", "other"} == {
             path.name for path in (tmp_path / JOURNALS).iterdir()
         }
+        assert {run_id(4) + ".json", run_id(7) + ".json"} == {path.name for path in (tmp_path / TRACES).iterdir()}
         store.check_health()
         store.close()
         store = opens(tmp_path)
@@ -208,8 +214,8 @@ class TestPruning:
         missing = surehand(tmp_path, "runs", "prune", "--older-than", "1", "--runs-dir", "nowhere", "--dry-run")
 
         assert [
-            {"refusals": 3, "journals": 5, "dry_run": True},
-            {"refusals": 3, "journals": 5, "dry_run": False},
+            {"refusals": 3, "journals": 5, "traces": 2, "dry_run": True},
+            {"refusals": 3, "journals": 5, "traces": 2, "dry_run": False},
         ] == [json.loads(told.out) for told in (counted, dropped)]
         assert 1 == missing.code
         with closing(open_store(folder)) as store:
