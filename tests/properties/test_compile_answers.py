@@ -111,7 +111,7 @@ class TestWords:
     @pytest.mark.parametrize(
         ("evidence", "expected"),
         [
-            (Evidence(EvidenceCode.TIMES_BEFORE_SAVE, 3), "3 times before the save"),
+            (Evidence(EvidenceCode.TIMES_BEFORE_SAVE, 3), "times before the save: 3"),
             (Evidence(EvidenceCode.ADDRESS, text="/notes"), "address: /notes"),
             (Evidence(EvidenceCode.BY_ITSELF), "no click sent it"),
         ],

@@ -215,7 +215,12 @@ def _write(out: Path, bundle: Bundle, key_file: Path | None, *, as_json: bool) -
     click.echo(f"  inputs     {', '.join(inputs)}")
     click.echo(f"  digest     {written.digest}")
     click.echo("\nNext:")
-    click.echo(f"  surehand bundle show {out}      what it does, step by step")
-    click.echo(f"  surehand certify {out}          is it good enough for your policy?")
-    click.echo(f"  surehand admit {out}            a person lets it run")
-    click.echo(f"  surehand serve --bundles {out.parent}   agents can call it")
+    following = {
+        f"surehand bundle show {out}": "what it does, step by step",
+        f"surehand certify {out}": "is it good enough for your policy?",
+        f"surehand admit {out}": "a person lets it run",
+        f"surehand serve --bundles {out.parent} --mode production": "agents can call it",
+    }
+    width = max(map(len, following))
+    for line, why in following.items():
+        click.echo(f"  {line:{width}}   {why}")

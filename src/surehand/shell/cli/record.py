@@ -97,7 +97,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         print_json({**counts, "recording": str(out)})
     else:
         click.echo("".join(f"{name.replace('_', ' '):22}{count}\n" for name, count in counts.items()), nl=False)
-        click.echo(f"Next: surehand compile {out} --out BUNDLE")
+        click.echo(f"Next: surehand compile {out} --out workflows/{out.name}")
 
 
 class StoppedError(Exception):

@@ -55,9 +55,9 @@ OPTIONS: Final[dict[Option, str]] = {
 
 FOUND: Final[dict[EvidenceCode, str]] = {
     EvidenceCode.RECORDINGS: "recordings",
-    EvidenceCode.SAME_IN_ALL: "recordings have the same text",
-    EvidenceCode.OPTIONS_OFFERED: "options were offered",
-    EvidenceCode.DATE_FORMS: "forms of dates fit",
+    EvidenceCode.SAME_IN_ALL: "recordings, all with the same text",
+    EvidenceCode.OPTIONS_OFFERED: "options that the app offered",
+    EvidenceCode.DATE_FORMS: "forms of dates that fit",
     EvidenceCode.REWRITTEN_BY_APP: "the field held something else than what was typed",
     EvidenceCode.ON_SAVE_PAGE: "shown on the page that saves",
     EvidenceCode.ONE_ROW_ONLY: "the list had no second such row",
@@ -72,7 +72,7 @@ FOUND: Final[dict[EvidenceCode, str]] = {
     EvidenceCode.CREATES: "the save makes a new record",
     EvidenceCode.UPDATES: "the save changes a record",
     EvidenceCode.FIELD_READ_AS: "is read as",
-    EvidenceCode.FIELDS_NOT_READ: "entered fields are not shown there",
+    EvidenceCode.FIELDS_NOT_READ: "entered fields that are not shown there",
     EvidenceCode.MEMBER: "member",
 }
 
@@ -94,9 +94,9 @@ def option_text(option: str) -> str:
 
 def evidence_text(evidence: Evidence) -> str:
     """A finding in words."""
-    number = "" if evidence.number is None else f"{evidence.number} "
+    number = "" if evidence.number is None else f": {evidence.number}"
     text = "" if evidence.text is None else f": {evidence.text}"
-    return f"{number}{FOUND[evidence.code]}{text}"
+    return f"{FOUND[evidence.code]}{number}{text}"
 
 
 def question_text(question: Question) -> str:
