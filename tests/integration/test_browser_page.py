@@ -134,6 +134,16 @@ class TestRows:
 
         assert visit.do(Click(self.OPEN, "A-1")) == fault(FaultKind.TARGET_NOT_UNIQUE)
 
+    def test_a_cell_that_holds_more_is_known_by_the_element_that_is_the_text(self, visit: Visit, site: Site) -> None:
+        site.pages |= {"/one": "<h1>One</h1>", "/two": "<h1>Two</h1>"}
+        more = ROWS.replace("<td>A-1</td>", "<td><b>A-1</b> <button>More</button></td>")
+        show(visit, site, more)
+
+        assert visit.do(Click(self.OPEN, "A-1")) == Done()
+        assert visit.do(CheckPage(PageGate("/one", heading("One")))) == Done()
+        show(visit, site, more)
+        assert visit.do(Click(self.OPEN, "A")) == fault(FaultKind.TARGET_MISSING)
+
     def test_rows_that_are_used_again_for_other_records_are_told_apart(self, visit: Visit, site: Site) -> None:
         recycle = """<button onclick="for (const [place, text] of [[1, 'A-12'], [2, 'A-1']])
             document.querySelectorAll('tr')[place].cells[0].textContent = text">Turn</button>"""

@@ -9,7 +9,7 @@ Laws of this module:
 
 import json
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Any, Final, Literal, assert_never
 
 from attrs import frozen
 from playwright.async_api import FrameLocator, Locator, Page, Playwright
@@ -18,6 +18,8 @@ from surehand.core.workflow.target import Constant, PageGate, Target, TargetKind
 
 #: Where something is looked for.
 Place = Page | Locator | FrameLocator
+
+_CELLS: Final[tuple[Literal["cell", "gridcell", "rowheader"], ...]] = ("cell", "gridcell", "rowheader")
 
 _SCRIPT: Final = Path(__file__).with_name("elements.js").read_text(encoding="utf-8")
 
@@ -129,15 +131,23 @@ def _root(place: Place) -> Locator:
 
 
 def _row(place: Place, text: str) -> Locator:
-    """The innermost rows of tables with a cell, and items of lists with an element, that has exactly this text."""
+    """The innermost rows of tables and items of lists that have exactly this text.
+
+    A row has the text of a cell, or of an element in a cell that holds more, such as a button beside it.
+    """
     root = _root(place)
     page = root.page
-    cell, grid_cell, header = (
-        page.get_by_role(role, name=text, exact=True) for role in ("cell", "gridcell", "rowheader")
-    )
-    rows = root.get_by_role("row").filter(has=cell.or_(grid_cell).or_(header)).filter(has_not=page.get_by_role("row"))
-    item = root.get_by_role("listitem").filter(has=page.get_by_text(text, exact=True))
-    return rows.or_(item.filter(has_not=page.get_by_role("listitem")))
+    named, held = _cells(page, text), _cells(page)
+    element = page.get_by_text(text, exact=True)
+    rows = root.get_by_role("row").filter(has=named.or_(held.filter(has=element)))
+    items = root.get_by_role("listitem").filter(has=element)
+    return rows.filter(has_not=page.get_by_role("row")).or_(items.filter(has_not=page.get_by_role("listitem")))
+
+
+def _cells(page: Page, text: str | None = None) -> Locator:
+    """The cells of tables; with a text, those that hold nothing else."""
+    cell, grid_cell, header = (page.get_by_role(role, name=text, exact=True) for role in _CELLS)
+    return cell.or_(grid_cell).or_(header)
 
 
 def _quoted(text: str) -> str:
