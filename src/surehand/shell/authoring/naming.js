@@ -368,7 +368,12 @@ const isItem = row => row.matches('li, [role=listitem]');
 const cellsOf = (row, look) => {
   if (isItem(row)) return Array.from(new Set(everything(row).filter(it => it.children.length === 0 && isShown(it)).map(it => squash(rawText(it))))).filter(Boolean).slice(0, 40);
   const cells = Array.from(row.querySelectorAll('td, th, [role=cell], [role=gridcell], [role=rowheader]'));
-  return cells.slice(0, 40).map(cell => look.name(cell));
+  return cells.slice(0, 40).map(cell => cellText(cell, look));
+};
+// The text of a cell without the buttons beside it, where an element has exactly that; the whole name otherwise.
+const cellText = (cell, look) => {
+  const text = squash(elements.choices([cell])[0]);
+  return text && everything(cell).some(part => squash(rawText(part)) === text) ? text : look.name(cell);
 };
 const headersOf = row => {
   const table = row.closest('table, [role=grid], [role=table], [role=treegrid]');
@@ -380,7 +385,8 @@ const rowsWith = (text, row, look) => {
     const items = (look.roles.get('listitem') ?? []).filter(it => !it.querySelector('li, [role=listitem]'));
     return items.filter(it => everything(it).some(part => squash(rawText(part)) === text));
   }
-  const holding = ['cell', 'gridcell', 'rowheader'].flatMap(role => look.roles.get(role) ?? []).filter(it => look.name(it) === text);
+  const cells = ['cell', 'gridcell', 'rowheader'].flatMap(role => look.roles.get(role) ?? []).filter(it => !isOutOfTree(it));
+  const holding = cells.filter(it => look.name(it) === text || everything(it).some(part => squash(rawText(part)) === text));
   return Array.from(new Set(holding.map(it => it.closest('tr, [role=row]')).filter(Boolean)));
 };
 

@@ -110,13 +110,14 @@ const matchesIn = (root, look) => {
     if (el.matches('input[type=checkbox], [role=checkbox], [role=switch]')) take(el, boxHits(el, look));
     else if (el.matches('input, textarea, select')) take(el, knownAs(enteredText(el)));
     else if (isEditingHost(el)) take(el, knownAs(elements.values([el])[0]));
-    else if (!el.matches('label') || el.control?.type !== 'radio') walkInto(el);
+    else walkInto(el);
   };
   const walkInto = el => {
     const before = found.length;
     for (const child of el.children) walk(child);
     for (const child of el.shadowRoot?.children ?? []) walk(child);
-    if (found.length === before && isNearlyKnown(el, most)) take(el, knownAs(el.innerText ?? ''));
+    const isOption = el.matches('label') && el.control?.type === 'radio';
+    if (found.length === before && !isOption && isNearlyKnown(el, most)) take(el, knownAs(el.innerText ?? ''));
   };
   walk(root);
   return found;
