@@ -9,6 +9,7 @@ Laws of this module:
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -34,12 +35,16 @@ class Name:
     texts: tuple[str, ...]
 
 
+_Address = tuple[str, frozenset[QueryPart], str]
+
+
 @frozen
 class Pages:
     """What is known about the pages of all recordings.
 
     ``shared`` are the paths that show several pages, ``routed`` those whose fragment is an address of its own.
-    ``common`` are landmarks that are on pages of several addresses, ``behind`` those of a page without its dialog.
+    ``common`` are landmarks that are on pages of several addresses, ``behind`` those of a page without its dialog,
+    ``passing`` those that were not there whenever the address was seen.
     """
 
     shown: tuple[Demonstration, ...]
@@ -47,6 +52,7 @@ class Pages:
     routed: frozenset[str]
     common: frozenset[Target]
     behind: frozenset[tuple[str, Target]]
+    passing: frozenset[tuple[_Address, Target]]
 
     @property
     def known(self) -> tuple[KnownTexts, ...]:
@@ -57,18 +63,27 @@ class Pages:
 def pages_of(shown: tuple[Demonstration, ...]) -> Pages:
     """What all places of the recordings tell together."""
     queries: dict[str, set[frozenset[QueryPart]]] = {}
-    standing: dict[Target, set[tuple[str, frozenset[QueryPart], str]]] = {}
-    routed: set[str] = set()
+    visits: dict[_Address, list[set[Target]]] = {}
     for place in _places(shown):
-        query = frozenset(place.query)
-        queries.setdefault(place.path, set()).add(query)
-        for landmark in place.landmarks:
-            standing.setdefault(landmark.target, set()).add((place.path, query, place.fragment))
-        if place.fragment.startswith(_ROUTES):
-            routed.add(place.path)
-    shared = frozenset(path for path, seen in queries.items() if len(seen) > 1)
-    common = frozenset(target for target, where in standing.items() if len(where) > 1)
-    return Pages(shown, shared, frozenset(routed), common, frozenset(_behind(shown)))
+        queries.setdefault(place.path, set()).add(frozenset(place.query))
+        visits.setdefault(_address(place), []).append({landmark.target for landmark in place.landmarks})
+    standing = Counter(target for seen in visits.values() for target in set[Target]().union(*seen))
+    return Pages(
+        shown,
+        shared=frozenset(path for path, seen in queries.items() if len(seen) > 1),
+        routed=frozenset(path for path, _, fragment in visits if fragment.startswith(_ROUTES)),
+        common=frozenset(target for target, addresses in standing.items() if addresses > 1),
+        behind=frozenset(_behind(shown)),
+        passing=frozenset(
+            (address, target)
+            for address, seen in visits.items()
+            for target in set[Target]().union(*seen) - seen[0].intersection(*seen[1:])
+        ),
+    )
+
+
+def _address(place: Place) -> _Address:
+    return place.path, frozenset(place.query), place.fragment
 
 
 def _behind(shown: tuple[Demonstration, ...]) -> Iterator[tuple[str, Target]]:
@@ -113,12 +128,16 @@ def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target:
 
 
 def landmark_of(pages: Pages, places: tuple[Place, ...], *, inside: bool = False) -> Target | None:
-    """The best landmark that all recordings have and that holds no value; one that other pages have too is worse."""
+    """The best landmark that all recordings have and that holds no value.
+
+    One that comes and goes on the page is worse, and so is one that other pages have too.
+    """
     texts = tuple(Texts(known) for known in pages.known)
     found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.row is None]
     if inside:
         found = [each for each in found if (places[0].path, each) not in pages.behind]
-    return min(found, key=lambda each: each in pages.common, default=None)
+    address = _address(places[0])
+    return min(found, key=lambda each: ((address, each) in pages.passing, each in pages.common), default=None)
 
 
 def heading_of(pages: Pages, places: tuple[Place, ...]) -> str | None:

@@ -185,7 +185,7 @@ def _lasting(targets: tuple[Target, ...], control: Control) -> tuple[Target, ...
     """The targets, those last that another choice may change: what opens a list is often named by its choice."""
     if control is not Control.LIST:
         return targets
-    return tuple(sorted(targets, key=lambda target: target.kind is TargetKind.ROLE))
+    return tuple(sorted(targets, key=lambda target: (target.attribute == "class", target.kind is TargetKind.ROLE)))
 
 
 def _field_slot(builder: Builder, moves: tuple[Move, ...], actions: Entries, target: Target) -> Slot:

@@ -41,10 +41,11 @@ class Texts:
 
 
 def common(candidates: tuple[Candidates, ...], texts: tuple[Texts, ...]) -> tuple[Target, ...]:
-    """The targets that were exact in every recording, best first."""
+    """The targets that were exact in every recording, best first; classes last, since they are states more often."""
     usable = [list(_usable(each, known)) for each, known in zip(candidates, texts, strict=True)]
     shared = set[Target](usable[0]).intersection(*usable[1:])
-    return tuple(dict.fromkeys(target for target in usable[0] if target in shared))
+    found = dict.fromkeys(target for target in usable[0] if target in shared)
+    return tuple(sorted(found, key=lambda target: target.attribute == "class"))
 
 
 def _usable(candidates: Candidates, texts: Texts) -> Iterator[Target]:
