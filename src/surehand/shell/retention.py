@@ -1,13 +1,14 @@
-"""What need not be kept for ever: records of calls that reserved nothing, and journals of finished runs.
+"""What need not be kept for ever: records of calls that reserved nothing, and journals and traces of finished runs.
 
 Laws of this module:
 
 - A run is never dropped, nor any part of it: its request id is answered for ever.
-- A journal is dropped only when its run is finished, or was never kept; what it proved stands in the run's result.
+- A journal or a trace is dropped only when its run is finished, or was never kept; what a journal proved stands in the
+  run's result.
 - What is too young stays, and so does what cannot be told to be old.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -15,6 +16,7 @@ from attrs import frozen
 from surehand.core.outcome.evidence import Phase
 from surehand.shell.fence.journal import JOURNALS, run_of_journal
 from surehand.shell.store.base import RunStore, StoreUnavailableError
+from surehand.shell.traces import TRACES, run_of_trace
 
 
 @frozen
@@ -24,10 +26,12 @@ class Pruned:
     Args:
         refusals: Records of calls that reserved nothing.
         journals: Journals of the write fence.
+        traces: Traces of what runs did.
     """
 
     refusals: int
     journals: int
+    traces: int = 0
 
 
 def prune(store: RunStore, folder: Path, before: int, *, dry_run: bool) -> Pruned:
@@ -43,22 +47,25 @@ def prune(store: RunStore, folder: Path, before: int, *, dry_run: bool) -> Prune
         StoreError: The store or the folder refuses; what was dropped so far is gone.
     """
     try:
-        old = [path for path in _old_journals(folder / JOURNALS, before) if _is_over(store, path)]
+        journals = [path for path in _old(folder / JOURNALS, before, run_of_journal) if _is_over(store, path)]
+        traces = [path for path in _old(folder / TRACES, before, run_of_trace) if _is_over(store, path)]
         if not dry_run:
-            for path in old:
+            for path in (*journals, *traces):
                 path.unlink(missing_ok=True)
     except OSError:
         raise StoreUnavailableError("the folder refused") from None
-    return Pruned(store.old_refusals(before) if dry_run else store.forget_refusals(before), len(old))
+    refusals = store.old_refusals(before) if dry_run else store.forget_refusals(before)
+    return Pruned(refusals, len(journals), len(traces))
 
 
-def _old_journals(journals: Path, before: int) -> Iterator[Path]:
-    if journals.is_dir() and not journals.is_symlink():
-        for path in journals.iterdir():
-            if run_of_journal(path) is not None and path.lstat().st_mtime < before:
+def _old(folder: Path, before: int, run_of: Callable[[Path], str | None]) -> Iterator[Path]:
+    """The files of runs in a folder that are older than a time."""
+    if folder.is_dir() and not folder.is_symlink():
+        for path in folder.iterdir():
+            if run_of(path) is not None and path.lstat().st_mtime < before:
                 yield path
 
 
-def _is_over(store: RunStore, journal: Path) -> bool:
-    record = store.load(run_of_journal(journal) or "")
+def _is_over(store: RunStore, path: Path) -> bool:
+    record = store.load(run_of_journal(path) or run_of_trace(path) or "")
     return record is None or record.phase is Phase.FINISHED

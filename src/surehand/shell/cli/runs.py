@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from surehand.core.outcome.result import EngineName, Mode
+from surehand.core.outcome.result import EngineName, Mode, RunResult
 from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
@@ -38,6 +38,7 @@ SHOW_EPILOG = f"""\b
 Examples:
   surehand runs show run_0123456789abcdef0123456789abcdef
   surehand runs show run_0123456789abcdef0123456789abcdef --json
+  surehand runs show run_0123456789abcdef0123456789abcdef --html > run.html
 
 {EXIT_TABLE}
 """
@@ -93,22 +94,36 @@ def list_runs(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 @command.command("show", epilog=SHOW_EPILOG)
 @click.argument("run_id")
+@click.option("--html", "as_html", is_flag=True, help="Print a page of what the run did, step by step.")
 @runs_dir_option
 @json_option
 @click.pass_context
-def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: bool) -> None:
-    """Show how the run RUN_ID stands."""
+def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | None, as_json: bool) -> None:
+    """Show how the run RUN_ID stands.
+
+    What was entered and what was read is kept nowhere, so no form of this shows it.
+    """
+    if as_html and as_json:
+        raise click.UsageError("give --html or --json, not both")
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.service import UnknownRunError  # noqa: PLC0415 - as above
 
     with Surehand.open(runs_dir) as hand:
         try:
             result = hand.get_run(run_id)
+            report = hand.get_run_report(run_id) if as_html else None
         except UnknownRunError:
             click.echo("No run is known by this run id.", err=True)
             ctx.exit(NOT_IN_ORDER)
-    print_result(result, as_json=as_json)
-    _print_late(settings(runs_dir).state_folder, run_id, beside_json=as_json)
+    folder = settings(runs_dir).state_folder
+    if report is not None:
+        from surehand.shell.run_page import run_page  # noqa: PLC0415 - only for a page
+        from surehand.shell.traces import TRACES, read_trace  # noqa: PLC0415 - as above
+
+        click.echo(run_page(result, report, read_trace(folder / TRACES, run_id), _late(folder, run_id)))
+    else:
+        print_result(result, as_json=as_json)
+        _print_late(folder, run_id, beside_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
 
 
@@ -119,7 +134,7 @@ def show_run(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: boo
 @json_option
 @click.pass_context
 def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
-    """Drop old records of refused calls, and old journals of the write fence.
+    """Drop old records of refused calls, old journals of the write fence, and old traces of runs.
 
     Runs are never dropped: their request ids are answered for ever, with the same result. A refused call reserved
     nothing; once its record is dropped its run id is not known any more.
@@ -135,9 +150,12 @@ def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | No
         click.echo(f"Error: the run store cannot be pruned ({error.check.value}).", err=True)
         ctx.exit(NOT_IN_ORDER)
     if as_json:
-        print_json({"refusals": pruned.refusals, "journals": pruned.journals, "dry_run": dry_run})
+        counts = {"refusals": pruned.refusals, "journals": pruned.journals, "traces": pruned.traces}
+        print_json({**counts, "dry_run": dry_run})
     else:
-        click.echo(f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}.")
+        click.echo(
+            f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}. Traces: {pruned.traces}."
+        )
         click.echo("Nothing was dropped." if dry_run else "They are dropped.")
 
 
@@ -174,18 +192,23 @@ def accept_restored_store(ctx: click.Context, yes: bool, runs_dir: str | None, a
 
 
 def _print_late(folder: Path, run_id: str, *, beside_json: bool) -> None:
-    """What the run's owner said too late, if it did; a store that cannot be read now has said so already."""
-    try:
-        with closing(open_store(folder, read_only=True)) as store:
-            late = store.late_report(run_id)
-    except StoreError:
-        return
+    """What the run's owner said too late, if it did."""
+    late = _late(folder, run_id)
     if late is not None:
         click.echo(
             f"The process of this run reported after the run was ended: {late.reason.value}, "
             f"record changed {late.record_changed.value}. The answer stays as it is; look at the record in the app.",
             err=beside_json,
         )
+
+
+def _late(folder: Path, run_id: str) -> RunResult | None:
+    """What the run's owner said too late; a store that cannot be read now has said so already."""
+    try:
+        with closing(open_store(folder, read_only=True)) as store:
+            return store.late_report(run_id)
+    except StoreError:
+        return None
 
 
 def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:

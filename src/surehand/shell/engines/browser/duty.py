@@ -44,6 +44,7 @@ from surehand.shell.locks import OwnerLock
 from surehand.shell.sessions import SessionStore
 from surehand.shell.store import open_store
 from surehand.shell.store.base import RunStore
+from surehand.shell.traces import TRACES
 from surehand.shell.turns import TakingTurns
 
 #: The signals that ask for the end.
@@ -190,6 +191,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
             network=Network(begin.proxies),
             sessions=SessionStore(folder),
             databases={pair.name: pair.value for pair in begin.databases},
+            trace_folder=folder / TRACES,
         )
         held.callback(engine.close)
         turns = TakingTurns(engine, folder, begin.places) if begin.places else engine

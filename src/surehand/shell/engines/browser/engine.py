@@ -50,6 +50,7 @@ from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
 from surehand.core.workflow.reach import HINDRANCES, Hindrance, Reach
 from surehand.core.workflow.replay import start, step
 from surehand.core.workflow.source import DatabaseRecords, PageRecords, RecordPage
+from surehand.core.workflow.trace import Trace
 from surehand.shell.engines.base import Boundary, Job, RunRefusedError
 from surehand.shell.engines.browser.account import Account, Sessions
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
@@ -65,6 +66,7 @@ from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
 from surehand.shell.fence.dial import Dialer, examine
 from surehand.shell.fence.tls import upstream_context
 from surehand.shell.process import clean_environment
+from surehand.shell.traces import Tracer, write_trace
 
 T = TypeVar("T")
 
@@ -137,6 +139,7 @@ class BrowserEngine:
         network: How apps are reached.
         sessions: Where the signed-in sessions of apps are kept.
         databases: The operator's databases, by the names that bundles use.
+        trace_folder: Where the traces of runs are kept, if they are.
     """
 
     def __init__(  # noqa: PLR0913 - what an installation may say about its engine
@@ -148,8 +151,10 @@ class BrowserEngine:
         network: Network | None = None,
         sessions: Sessions | None = None,
         databases: Mapping[str, str] | None = None,
+        trace_folder: Path | None = None,
     ) -> None:
         self._journal_folder = journal_folder
+        self._trace_folder = trace_folder
         self._headed = headed
         self._limits = limits or Limits()
         self._network = network or Network()
@@ -230,15 +235,20 @@ class BrowserEngine:
         if hindrance := await self._hindrance(job):
             return _refused(hindrance)
         account = Account(self._sessions, _app_origin(job))
-        held = AsyncExitStack()
+        held, tracer = AsyncExitStack(), Tracer(job.bundle, job.inputs)
         try:
             visit = await self._begin(job, progress, account, held)
-            return await self._drive(job, visit, progress, account)
+            return await self._drive(job, visit, progress, account, tracer)
         except EngineUnavailableError:
             return _UNAVAILABLE
         finally:
-            # The answer does not wait for the context to close; the next run does.
-            self._tidying = asyncio.create_task(_quietly(held.aclose()))
+            # The answer does not wait for the context to close, nor for the trace; the next run does.
+            self._tidying = asyncio.create_task(self._tidy(held, job.run_id, tracer.trace()))
+
+    async def _tidy(self, held: AsyncExitStack, run_id: str, trace: Trace) -> None:
+        if self._trace_folder is not None:
+            await asyncio.to_thread(write_trace, self._trace_folder, run_id, trace)
+        await _quietly(held.aclose())
 
     def _refuse_unread(self, job: Job) -> None:
         """Refuse a run whose records lie in a database that cannot be read.
@@ -303,7 +313,9 @@ class BrowserEngine:
         except FenceUnavailableError:
             raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
 
-    async def _drive(self, job: Job, visit: _Visit, progress: _Progress, account: Account) -> RunObserved:
+    async def _drive(
+        self, job: Job, visit: _Visit, progress: _Progress, account: Account, tracer: Tracer
+    ) -> RunObserved:
         state, command = start(job.bundle, job.inputs)
         while not isinstance(command, Finish):
             observation = progress.stopped() or await self._perform(command, visit, progress)
@@ -315,6 +327,7 @@ class BrowserEngine:
                 account.is_signed_out = observation.kind is FaultKind.SIGN_IN_SHOWN
                 # What was not waited for to its end, because the run is to stop, is no fault.
                 observation = progress.stopped() or observation
+            tracer.note(state, command, observation)
             state, command = step(state, observation)
         return _observed(command)
 
