@@ -4,6 +4,7 @@ Laws:
 
 - After the boundary there is no reload, no way back, and no second click: the calls for it do not exist in an engine.
 - Nothing is clicked by force, at a place, or as one of several.
+- Keys are pressed where texts are entered, which is behind a closed fence, and nowhere else.
 """
 
 import ast
@@ -16,6 +17,7 @@ import surehand
 
 PACKAGE = Path(surehand.__file__).parent
 ENGINES = sorted((PACKAGE / "shell" / "engines").rglob("*.py"))
+SCRIPTS = sorted((PACKAGE / "shell" / "engines").rglob("*.js"))
 
 #: Calls that could send a request again, or act on something that no exact name found.
 BANNED = {
@@ -24,7 +26,6 @@ BANNED = {
     "go_back",
     "go_forward",
     "nth",
-    "press",
     "reload",
     "route",
     "route_web_socket",
@@ -37,7 +38,10 @@ BANNED = {
 BANNED_PROPERTIES = {"first", "last"}
 
 #: Ways of calling that would do the same.
-BANNED_KEYWORDS = {"click_count", "force", "no_wait_after", "position", "trial"}
+BANNED_KEYWORDS = {"click_count", "force", "no_wait_after", "position"}
+
+#: Calls that press keys.
+KEYS = {"insert_text", "press", "press_sequentially", "type"}
 
 #: Scripts that would.
 BANNED_WORDS = ("location.reload", "history.", ".submit(", ".click(", "requestSubmit")
@@ -72,12 +76,33 @@ def clicks(source: str) -> int:
     return sum(isinstance(node, ast.Attribute) and node.attr == "click" for node in ast.walk(ast.parse(source)))
 
 
+def keys(source: str) -> Iterator[str]:
+    """The calls in the source that press keys."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in KEYS:
+                yield name
+            case _:
+                pass
+
+
 class TestNoSecondTry:
     """``page.reload``, back and re-clicks do not exist: an engine could not do them if it were asked to."""
 
     @pytest.mark.parametrize("path", ENGINES, ids=lambda path: str(path.relative_to(PACKAGE)))
     def test_no_engine_can(self, path: Path) -> None:
         assert [] == list(second_tries(path.read_text(encoding="utf-8")))
+
+    @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(PACKAGE)))
+    def test_no_script_of_an_engine_can(self, path: Path) -> None:
+        script = path.read_text(encoding="utf-8")
+
+        assert [] == [word for word in BANNED_WORDS if word in script]
+
+    def test_keys_are_pressed_where_texts_are_entered_alone(self) -> None:
+        pressing = {path.name for path in ENGINES if list(keys(path.read_text(encoding="utf-8")))}
+
+        assert {"acting.py"} == pressing
 
     def test_an_engine_clicks_in_two_places_only(self) -> None:
         # One for the steps before the save, behind a closed fence, and one for the save.
