@@ -293,6 +293,8 @@ BOXES = {
         "<label for=s>Signed</label>"
     ),
     "checkbox": toggle("checkbox"),
+    "pressed": toggle("checkbox").replace("aria-checked", "aria-pressed").replace("ariaChecked", "ariaPressed"),
+    "button": toggle("button").replace("aria-checked", "aria-pressed").replace("ariaChecked", "ariaPressed"),
     "switch": toggle("switch"),
 }
 

@@ -359,6 +359,17 @@ class TestPageGate:
             assert visit.do(CheckPage(PageGate("/page", heading("Form")))) == fault(FaultKind.PAGE_UNEXPECTED)
 
 
+class TestOneFace:
+    """An app sees every run alike, whatever the machine is set to."""
+
+    def test_language_numbers_and_dates_are_those_of_one_place(self, visit: Visit, site: Site) -> None:
+        show(visit, site, "<h1>Form</h1>")
+
+        told = "[navigator.language, (1234.5).toLocaleString(), new Date(0).toLocaleString()]"
+
+        assert visit.ask(f"() => {told}") == ["en-US", "1,234.5", "1/1/1970, 12:00:00 AM"]
+
+
 class TestDialogs:
     """A dialog that nobody recorded is dismissed, and told."""
 

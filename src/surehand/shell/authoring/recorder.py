@@ -22,8 +22,8 @@ from surehand.shell.authoring.network import Network, origin_of
 from surehand.shell.authoring.session import SessionReader
 from surehand.shell.authoring.timeline import Timeline, make_recording
 from surehand.shell.authoring.watching import Watcher
-from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
-from surehand.shell.engines.browser.viewing import LOCALE, TIME_ZONE, VIEWPORT
+from surehand.shell.engines.browser.chromium import LANGUAGE, find_chromium, may_sandbox
+from surehand.shell.engines.browser.viewing import TIME_ZONE, VIEWPORT
 from surehand.shell.process import clean_environment
 
 _LAUNCH_MS: Final = 30_000
@@ -175,7 +175,6 @@ async def _fresh_context(*, headed: bool, session: str | None) -> AsyncGenerator
             yield await browser.new_context(
                 service_workers="block",
                 accept_downloads=False,
-                locale=LOCALE,
                 timezone_id=TIME_ZONE,
                 viewport={"width": VIEWPORT["width"], "height": VIEWPORT["height"]},
                 reduced_motion="reduce",
@@ -194,6 +193,7 @@ async def _launch(driver: Playwright, *, headed: bool) -> Browser:
         return await driver.chromium.launch(
             executable_path=program,
             headless=not headed,
+            args=list(LANGUAGE),
             chromium_sandbox=may_sandbox(),
             env={**clean_environment(os.environ)},
             timeout=_LAUNCH_MS,

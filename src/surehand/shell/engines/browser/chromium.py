@@ -110,6 +110,11 @@ class DeadEnd:
         self._socket.close()
 
 
+#: Every request and every script is told this language, whatever the machine's is. Said for a context alone, it does
+#: not reach what the browser sends by itself when a page is left, and an app may take that for somebody else.
+LANGUAGE: Final = ("--lang=en-US", "--accept-lang=en-US,en")
+
+
 def arguments(spki: str) -> list[str]:
     """The command line beyond Playwright's own.
 
@@ -118,6 +123,7 @@ def arguments(spki: str) -> list[str]:
             chain.
     """
     return [
+        *LANGUAGE,
         f"--ignore-certificate-errors-spki-list={spki}",
         # UDP does not go through the fence: WebRTC would send past it, QUIC is of no use behind it.
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",

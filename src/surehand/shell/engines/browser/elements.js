@@ -168,11 +168,17 @@
     const lines = inBlocks ? parts : [el];
     return lines.map(line => line.innerText.replace(/\n$/, '')).join('\n');
   };
+  // The state of a box or switch of the app's own, whichever attribute says it; null for anything else.
+  const stateOf = el => {
+    if (BOX_ROLES.includes(el.getAttribute('role'))) return el.getAttribute('aria-checked') ?? el.getAttribute('aria-pressed');
+    return matches(el, 'button, [role=button]') ? el.getAttribute('aria-pressed') : null;
+  };
   const value = el => {
     if (el instanceof HTMLSelectElement) return Array.from(el.selectedOptions, option => option.label).join('\n');
     if (isBox(el)) return String(el.checked);
     if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) return el.value;
-    if (BOX_ROLES.includes(el.getAttribute('role')) && el.hasAttribute('aria-checked')) return el.getAttribute('aria-checked');
+    const state = stateOf(el);
+    if (state !== null) return state;
     return el.isContentEditable ? editorText(el) : el.innerText ?? '';
   };
   const isChecked = el => value(el) === 'true';

@@ -24,8 +24,8 @@ from surehand.core.workflow.target import PageGate, Target
 from surehand.shell.engines.browser.dialogs import Dialogs
 from surehand.shell.engines.browser.finding import Address, find, find_at, find_target, question, whole
 
-#: Every run sees the app with these settings, whatever the machine's are: dates and numbers look the same everywhere.
-LOCALE: Final = "en-US"
+#: Every run sees the app with these settings, whatever the machine's are, as with the browser's one language: dates and
+#: numbers look the same everywhere.
 TIME_ZONE: Final = "UTC"
 VIEWPORT: Final = {"width": 1280, "height": 800}
 
@@ -100,7 +100,6 @@ async def new_context(browser: Browser, proxy_url: str, session: str | None = No
         service_workers="block",
         accept_downloads=False,
         strict_selectors=True,
-        locale=LOCALE,
         timezone_id=TIME_ZONE,
         viewport={"width": VIEWPORT["width"], "height": VIEWPORT["height"]},
         reduced_motion="reduce",
