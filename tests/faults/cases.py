@@ -81,10 +81,10 @@ PROGRESS: Final = 25
 NOTES: Final = (
     "Cells of (a), (b) and (c) that need no human run here, but for these.",
     "B1 and B10 from two processes, B11 as a race of processes: the layer of races. B1 and B11 run here from threads.",
-    "B6, C3, C5: what a compiler refuses (a double click, a first or n-th match) is not built yet; the rest is here.",
+    "B6, C3, C5: what the compiler refuses (a double click, a first or n-th match) is in its tests; the rest is here.",
     "A5: every run sees the app in UTC, so the other time zones are computed by the page itself.",
-    "C6: choosing one suggestion by the text of an input needs a kind of step that bundles do not have.",
-    "C7: entering a date in another form than ISO needs a format in the fill step; such fields end in needs_review.",
+    "C6: choosing one suggestion by the text of an input is in the tests of the engine.",
+    "C7: a date entered in another form than ISO is in the tests of the engine; here such fields end in needs_review.",
     "A15: what a colleague changes after the baseline and the save puts back is seen only by other members' changes.",
     "A list of options that stands within its label is found by its role: the library counts the options' texts.",
 )
