@@ -42,10 +42,11 @@ class NotCompiledError(Exception):
 class Sheet:
     """What an app's file says.
 
-    ``answers`` are those of a person to the compiler's questions, ``inputs`` names the value of a demonstration for
+    ``shown`` are the numbers of the sets of inputs that are demonstrated, ``answers`` are those of a person to the compiler's questions, ``inputs`` names the value of a demonstration for
     each input of the workflow, ``save`` is how the save is known on its way, ``sign_in`` where one signs in.
     """
 
+    shown: tuple[int, ...]
     answers: Mapping[str, str]
     inputs: Mapping[str, str]
     save: SaveSign
@@ -57,26 +58,31 @@ def sheet_of(name: AppName) -> Sheet:
     data = tomllib.loads((_FOLDER / name.value / "answers.toml").read_text(encoding="utf-8"))
     save = data["save"]
     sign = SaveSign(save["method"], re.compile(save["path"]), re.compile(save.get("body", "").encode()))
-    return Sheet(data["answers"], data["inputs"], sign, data["sign_in"])
+    return Sheet(tuple(data.get("shown", [0])), data["answers"], data["inputs"], sign, data["sign_in"])
 
 
-async def record(app: App, demonstration: Demonstration, values: Values) -> tuple[Recording, str]:
-    """Record a demonstration; with it comes the signed-in session."""
-    async with Recorder.open(app.origin, headed=False) as recorder:
-        recorder.page.set_default_timeout(_PATIENCE_MS)
-        await demonstration.sign_in(recorder.page, app)
-        await demonstration.demonstrate(recorder.page, app, values)
-        recording = await recorder.stop()
-        return recording, await recorder.session_state()
+async def record(app: App, demonstration: Demonstration, shown: tuple[int, ...]) -> tuple[tuple[Recording, ...], str]:
+    """Record demonstrations of these sets of inputs, the first with the sign-in; with them comes the session."""
+    recordings: list[Recording] = []
+    session: str | None = None
+    for place in shown:
+        async with Recorder.open(app.origin, headed=False, session=session) as recorder:
+            recorder.page.set_default_timeout(_PATIENCE_MS)
+            if session is None:
+                await demonstration.sign_in(recorder.page, app)
+            await demonstration.demonstrate(recorder.page, app, demonstration.INPUTS[place])
+            recordings.append(await recorder.stop())
+            session = await recorder.session_state()
+    return tuple(recordings), session or ""
 
 
-def compiled(recording: Recording, answers: Mapping[str, str]) -> Bundle:
+def compiled(recordings: tuple[Recording, ...], answers: Mapping[str, str]) -> Bundle:
     """The workflow.
 
     Raises:
         NotCompiledError: It is refused, or a question is open.
     """
-    found = compile_recordings((recording,))
+    found = compile_recordings(recordings)
     if isinstance(found, Failure):
         refused = [f"refused: {each.code.value} at event {each.step}" for each in found.failure()]
         raise NotCompiledError("\n".join(refused))
