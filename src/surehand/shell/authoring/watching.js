@@ -265,8 +265,8 @@ const onChange = event => {
   if (!(event.isTrusted || event.composed || isShown(el))) return;
   if (event.isTrusted) changed = el;
   if (el.tagName === 'SELECT' && isShown(el)) choseNative(el);
-  else if (el.type === 'radio' && event.isTrusted) choseRadio(el);
-  else if (el.type === 'checkbox' && event.isTrusted) checkedBox(el, el.checked);
+  else if (el.type === 'radio' && el === pressedBox) choseRadio(el);
+  else if (el.type === 'checkbox' && el === pressedBox) checkedBox(el, el.checked);
   else if (el.type === 'file') {
     const look = lookNow();
     happened({ kind: 'uploaded', place: placeOf(look), candidates: candidatesFor(el, look) });
@@ -286,11 +286,14 @@ const choose = (el, value, candidates) => {
   const id = happened({ kind: 'chose', place: placeOf(lookNow()), candidates, facts: factsOf(el), value });
   knowExactly(value, id);
 };
-// A page may hold back the change and set the box itself afterwards.
+// The change of a box that a script clicked looks as if a person had made it: only a box that was clicked is told. A
+// page may hold back the change, too, and set the box itself afterwards.
+let pressedBox = null;
 let changed = null;
 const boxClicked = el => {
   const was = !el.checked;
   const name = nameOf(el);
+  pressedBox = el;
   changed = null;
   later(() => {
     const now = el.isConnected ? el : everything(document).find(it => it.type === el.type && nameOf(it) === name);
