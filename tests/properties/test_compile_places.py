@@ -130,6 +130,11 @@ class TestOpenedAddresses:
 
         assert opened(bundle(played(play, ROW_SHAPE)))[-1] == "/records/{number}/notes/new"
 
+    def test_a_member_that_is_there_twice_is_left_out(self) -> None:
+        twice = evolve(place("/notes"), query=(QueryPart("tag", "a"), QueryPart("tag", "b"), QueryPart("view", "open")))
+
+        assert opened(bundle(played(starts_at(twice)))) == ["/notes?view=open"]
+
     def test_addresses_of_different_forms_differ(self) -> None:
         two = [played(starts_at(place(path, "Ward"))) for path in ("/wards/17", "/wards/17/notes")]
 
@@ -305,6 +310,15 @@ class TestTargets:
             -1
         ] == by_role("button", "Plain")
         assert codes(played(alone)) == [RefusalCode.TARGET_NOT_UNIQUE]
+
+    def test_a_table_without_captions_has_its_record_in_the_first_column(self) -> None:
+        def opens(tape: Tape) -> None:
+            found = once(by_role("button", "Open", "SYN-1042"))
+            tape.click("Open", row=("SYN-1042", "Ada Example", "Open"), candidates=found)
+
+        made = bundle(played(Play(at_start=opens)))
+
+        assert self.clicks(made)[0] == Target(TargetKind.ROLE, "Open", "button", row=FromInput("record"))
 
     def test_a_menu_is_no_row_of_a_record(self) -> None:
         def menus(tape: Tape) -> None:
@@ -502,6 +516,27 @@ class TestWrites:
         ]
 
         assert codes(*two) == [RefusalCode.WRITE_NOT_SUPPORTED]
+
+    def test_saves_to_addresses_of_different_forms_are_no_route(self) -> None:
+        two = [played(self.saves(self.write(place(path)))) for path in ("/notes", "/wards/notes")]
+
+        assert codes(*two) == [RefusalCode.WRITE_NOT_SUPPORTED]
+
+    def test_a_word_in_the_query_tells_it(self) -> None:
+        def previews(tape: Tape) -> None:
+            tape.exchanges.append(evolve(self.write(place("/notes", None, do="preview")), after=len(tape.events)))
+
+        made = bundle(played(evolve(self.saves(self.write(place("/notes", None, do="save"))), in_form=previews)))
+
+        assert made.save.route.query == (QueryPart("do", "save"),)
+
+    def test_a_save_that_another_write_could_be_is_refused(self) -> None:
+        def checks(tape: Tape) -> None:
+            tape.exchanges.append(evolve(self.write(place("/notes/check")), after=len(tape.events)))
+
+        play = evolve(self.saves(self.write(place("/notes/78"))), in_form=checks)
+
+        assert codes(played(play)) == [RefusalCode.SAVE_ROUTE_NOT_UNIQUE]
 
     @pytest.mark.parametrize("content_type", ["text", "a/b/c", "text/x_y"])
     def test_a_kind_of_content_that_no_route_names_is_refused(self, content_type: str) -> None:
@@ -862,6 +897,40 @@ class TestReadBack:
         found = draft_of(played(Play(after_save=looks), evolve(SHAPE, reading="nothing"))).plan.found
 
         assert (None if found is None else found.source.link) == expected  # type: ignore[union-attr]  # pages
+
+    def test_a_page_that_one_recording_did_not_look_at_is_no_source(self) -> None:
+        two = [demonstrate(evolve(SHAPE, reading=reading), VALUES) for reading in ("pages", "nothing")]
+
+        assert draft_of(*two).plan.found is None
+
+    def test_a_page_that_nothing_tells_from_others_is_no_source(self) -> None:
+        def looks(tape: Tape) -> None:
+            tape.arrive(place("/bare"))
+            option = Target(TargetKind.ATTRIBUTE, "note", attribute="for")
+            tape.shows(Showing(known=Known(event=3), rule=Rule.TEXT, candidates=once(option)))
+
+        assert draft_of(played(Play(after_save=looks), evolve(SHAPE, reading="nothing"))).plan.found is None
+
+    @pytest.mark.parametrize(
+        ("listing", "link"),
+        [
+            (place("/notes", "Notes", ward="17"), "/note/78"),
+            (place("/notes"), "/note/78"),
+            (place("/notes", "Notes"), "/note/78/call-back-tomorrow"),
+            (place("/17/notes", "Notes"), "/note/78"),
+        ],
+    )
+    def test_a_list_that_cannot_be_opened_again_is_no_source(self, listing: Place, link: str) -> None:
+        def looks(tape: Tape) -> None:
+            tape.arrive(listing)
+            tape.shows(links=(link,))
+            tape.arrive(place(link, "Note"))
+            tape.shows(
+                Showing(known=Known(event=3), rule=Rule.TEXT, candidates=once(by_test_id("the note"))),
+                Showing(known=Known(event=99), rule=Rule.TEXT, candidates=once(by_test_id("nobody"))),
+            )
+
+        assert draft_of(played(Play(after_save=looks), evolve(SHAPE, reading="nothing"))).plan.found is None
 
 
 class TestConstants:

@@ -131,6 +131,19 @@ def clicks_twice_sends_once(tape: Tape) -> None:
     SAVE(tape)
 
 
+def double_clicks_on_another_page(tape: Tape) -> None:
+    """Double-click on a save that sends from the page that follows."""
+    tape.click("Save note", clicks=2)
+    tape.arrive(place("/sending", "Sending"))
+    tape.send("POST", FORM_PAGE)
+
+
+def saves_by_key_twice(tape: Tape) -> None:
+    """Press Enter in the last field, and again."""
+    saves_by_key(tape)
+    tape.send("POST", FORM_PAGE)
+
+
 def is_refused(tape: Tape) -> None:
     """The app does not take the record."""
     tape.click("Save note")
@@ -210,6 +223,8 @@ BAD = [
     (Play(saves=clicks_twice), RefusalCode.SAVE_CLICKED_TWICE, AT_SAVE + 1),
     (Play(saves=clicks_twice_sends_once), RefusalCode.SAVE_CLICKED_TWICE, AT_SAVE),
     (Play(saves=saves_by_key), RefusalCode.SAVED_BY_KEY, AT_SAVE),
+    (Play(saves=saves_by_key_twice), RefusalCode.SAVED_BY_KEY, AT_SAVE),
+    (Play(saves=double_clicks_on_another_page), RefusalCode.SAVE_CLICKED_TWICE, AT_SAVE),
     (Play(saves=saves_by_shortcut), RefusalCode.SAVED_BY_KEY, AT_SAVE),
     (Play(saves=lambda tape: tape.click("Save note")), RefusalCode.NO_SAVE, None),
     (Play(saves=is_refused), RefusalCode.SAVE_FAILED, AT_SAVE),

@@ -9,7 +9,7 @@ Laws of this module:
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
@@ -131,6 +131,8 @@ class _Chosen:
                 return f"{{{name}}}"
             case None:
                 return "*"
+            case _ as strange:  # pragma: no cover
+                assert_never(strange)
 
     def _text(self, template: str) -> str:
         """A name with its constants."""
@@ -182,6 +184,8 @@ class _Chosen:
                     value=self._given(step.value),
                     part_of_record=step.part_of_record and self._is_part(step.value),
                 )
+            case _:  # pragma: no cover
+                assert_never(step)
 
     def _fill(self, step: FillStep) -> FillStep:
         slot = self.plan.slot(_slot_name(step.value))
@@ -304,8 +308,8 @@ class _Chosen:
                     record=self.gate(source.record),
                     fields=self._page_fields(source.fields, members),
                 )
-            case DatabaseRecords():
-                return source
+            case _:  # pragma: no cover
+                assert_never(source)
 
     def _detail(self, detail: str | None) -> str | None:
         return None if detail is None else self.path(detail)

@@ -28,7 +28,7 @@ from surehand.core.workflow.compiler.slots import Slot, SlotKind
 from surehand.core.workflow.compiler.steps import PlannedStep
 from surehand.core.workflow.compiler.writes import OtherWrite, Writes
 from surehand.core.workflow.route import FormField, GraphqlOperation, JsonMember
-from surehand.core.workflow.source import DatabaseRecords, JsonRecords, RecordPage
+from surehand.core.workflow.source import JsonRecords, RecordPage
 
 _LONGEST_CONSTANT: Final = 500
 _LONGEST_EVIDENCE: Final = 300
@@ -112,16 +112,13 @@ def draft_of(plan: Plan) -> Draft:
 def _questions(plan: Plan) -> Iterator[Question]:
     for slot in plan.slots:
         yield from _slot_questions(plan, slot)
-    if len(plan.identity) > 0:
-        yield Question(
-            id="identity.unique",
-            kind=QuestionKind.UNIQUE,
-            subject=plan.title,
-            options=tuple(dict.fromkeys(item.slot for item in plan.identity)),
-            evidence=tuple(
-                _evidence(EvidenceCode.ON_SAVE_PAGE, text=plan.slot(item.slot).title) for item in plan.identity
-            ),
-        )
+    yield Question(
+        id="identity.unique",
+        kind=QuestionKind.UNIQUE,
+        subject=plan.title,
+        options=tuple(dict.fromkeys(item.slot for item in plan.identity)),
+        evidence=tuple(_evidence(EvidenceCode.ON_SAVE_PAGE, text=plan.slot(item.slot).title) for item in plan.identity),
+    )
     yield from _read_back_questions(plan)
     yield from _write_questions(plan.writes)
 
@@ -216,10 +213,6 @@ def _not_read(plan: Plan) -> tuple[Slot, ...]:
     return tuple(slot for slot in plan.entered if slot.name not in read)
 
 
-def _address(found: Found) -> str:
-    return "" if isinstance(found.source, DatabaseRecords) else found.source.path
-
-
 # The read-back
 
 
@@ -243,7 +236,7 @@ def _read_back_questions(plan: Plan) -> Iterator[Question]:
             kind=QuestionKind.FIELD_NOT_READ,
             subject=slot.title,
             options=(Option.NOT_PART.value, Option.STOP.value),
-            evidence=(_evidence(EvidenceCode.ADDRESS, text=_address(found)),),
+            evidence=(_evidence(EvidenceCode.ADDRESS, text=found.source.path),),
             when=here,
         )
     members = {
@@ -272,7 +265,7 @@ def _source_evidence(plan: Plan) -> Iterator[Evidence]:
     if found is None:
         yield Evidence(EvidenceCode.FIELDS_NOT_READ, len(plan.entered))
         return
-    yield _evidence(EvidenceCode.ADDRESS, text=_address(found))
+    yield _evidence(EvidenceCode.ADDRESS, text=found.source.path)
     yield Evidence(EvidenceCode.CREATES if found.effect is Effect.CREATE else EvidenceCode.UPDATES)
     for item in found.fields:
         yield _evidence(EvidenceCode.FIELD_READ_AS, text=f"{plan.slot(item.slot).title}: {item.member}")

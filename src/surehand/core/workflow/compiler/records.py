@@ -24,7 +24,7 @@ from surehand.core.workflow.compiler.saving import Save
 from surehand.core.workflow.compiler.slots import Slot, likeness
 from surehand.core.workflow.compiler.texts import plain_text, quoted, words
 from surehand.core.workflow.recording import Arrived, Entered, JsonSeen, MemberSeen, Opened, PageSeen, Place
-from surehand.core.workflow.source import JsonRecords, PageField, PageRecords, RecordPage, Source
+from surehand.core.workflow.source import JsonRecords, PageField, PageRecords, RecordPage
 from surehand.core.workflow.target import QueryPart, Target
 
 _ANY: Final = "*"
@@ -49,7 +49,7 @@ class Found:
     """One source, the members that stand for slots, and what else its records are known to have."""
 
     kind: Option
-    source: Source
+    source: JsonRecords | PageRecords | RecordPage
     effect: Effect
     fields: tuple[ReadSlot, ...]
     changed: tuple[str, ...] = ()
@@ -344,8 +344,6 @@ def _address(search: Search, path: str, places: tuple[Place, ...]) -> str:
 def _member(search: Search, part: QueryPart, places: tuple[Place, ...]) -> str:
     alike = all(part in place.query for place in places)
     value = _member_value(part, _names(search, 0), search, 0) if alike or len(places) == 1 else None
-    if value is not None and value.isdigit() and not alike:
-        value = None
     return f"{quoted(part.name)}={_ANY if value is None else value}"
 
 

@@ -97,8 +97,6 @@ def _is_click(shown: Demonstration, at: int) -> bool:
 
 
 def _is_key(shown: Demonstration, at: int) -> bool:
-    if at < shown.start:
-        return False
     action = shown.action(at)
     return isinstance(action, Pressed) or (isinstance(action, Entered) and action.ended_by is Key.ENTER)
 

@@ -122,16 +122,14 @@ class Builder:
 
 
 def add_step(builder: Builder, moves: tuple[Move, ...]) -> None:
-    """One more step, or a refusal."""
+    """One more step of moves of one kind, or a refusal."""
     actions = tuple(move.action for move in moves)
     if all(isinstance(action, Opened) for action in actions):
         _open(builder, moves, tuple(action for action in actions if isinstance(action, Opened)))
     elif all(isinstance(action, Clicked) for action in actions):
         _click(builder, moves, tuple(action for action in actions if isinstance(action, Clicked)))
-    elif len({type(action) for action in actions}) == 1:
-        _enter(builder, moves, tuple(action for action in actions if isinstance(action, Entered | Chose | Checked)))
     else:
-        builder.refuse(RefusalCode.DEMONSTRATIONS_DIFFER, moves)
+        _enter(builder, moves, tuple(action for action in actions if isinstance(action, Entered | Chose | Checked)))
     if len(builder.steps) > _MAX_STEPS:
         builder.refuse(RefusalCode.TOO_LARGE, moves)
 

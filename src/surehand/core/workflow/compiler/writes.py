@@ -77,7 +77,7 @@ def writes_of(pages: Pages, saves: tuple[Save, ...], names: Sequence[Name]) -> R
         return Failure(strange.shown.refusal(RefusalCode.WRITE_NOT_SUPPORTED, _event(strange)))
     alike = [its for its in plain if its is not None] + ([route] if places[0].path in pages.shared else [])
     save = _of_origin(told_apart(route, places, alike, known), shown, places)
-    grouped = _grouped(seen, route)
+    grouped = _grouped([(each, its) for each, its in zip(seen, plain, strict=True) if its is not None], route)
     clash = next((first for each, first in grouped.items() if overlaps(save, each)), None)
     if clash is not None:
         event = _event(clash[0])
@@ -127,17 +127,13 @@ def _of_origin(route: WriteRoute, shown: tuple[Demonstration, ...], places: tupl
     return evolve(route, origin=places[0].origin) if elsewhere else route
 
 
-def _grouped(seen: tuple[_Seen, ...], save: WriteRoute) -> dict[WriteRoute, list[_Seen]]:
+def _grouped(plain: list[tuple[_Seen, WriteRoute]], save: WriteRoute) -> dict[WriteRoute, list[_Seen]]:
     """The other writes by route, with the members of the query where one address serves several of them."""
     groups: dict[WriteRoute, list[_Seen]] = {}
-    plain = [(each, _own_route(each)) for each in seen]
-    queries = {(its.method, its.path): set[object]() for _, its in plain if its is not None}
+    queries = {(its.method, its.path): set[object]() for _, its in plain}
     for each, its in plain:
-        if its is not None:
-            queries[its.method, its.path].add(query_template((each.exchange.place,), (each.shown.known,)))
+        queries[its.method, its.path].add(query_template((each.exchange.place,), (each.shown.known,)))
     for each, its in plain:
-        if its is None:
-            continue
         several = len(queries[its.method, its.path]) > 1 or (its.method, its.path) == (save.method, save.path)
         told = told_apart(its, (each.exchange.place,), [its] if several else [], (each.shown.known,))
         groups.setdefault(_of_origin(told, (each.shown,), (each.exchange.place,)), []).append(each)
