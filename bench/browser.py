@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -173,7 +173,7 @@ class _FormApp(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def form_app() -> Iterator[str]:
+def form_app() -> Generator[str]:
     """The origin of a form app that runs."""
     handler = type("FormApp", (_FormApp,), {"entries": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -284,7 +284,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("sandbox", "form"))
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    figures = {}
+    figures: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         governed_app, bare_app = SandboxApp.start(), SandboxApp.start()
         store = open_store(Path(folder))
