@@ -994,6 +994,47 @@ class TestConstants:
         assert isinstance(bundle_of(draft, **{"field.note.type": "dd.mm.yyyy"}), Success)
 
 
+class TestWhatRepeats:
+    """What differs between recordings is an input; what was there before belongs to a record that is changed."""
+
+    def test_a_text_that_differs_is_not_asked_about(self) -> None:
+        two = [demonstrate(SHAPE, evolve(VALUES, texts=(text, "Nurse Two"))) for text in ("Call back", "All is well")]
+
+        assert "field.note.value" not in [each.id for each in draft_of(*two).questions]
+        assert "field.reporter.value" in [each.id for each in draft_of(*two).questions]
+
+    def test_a_box_is_a_choice_of_two(self) -> None:
+        boxed = Play(in_form=lambda tape: tape.check("Signed", checked=False))
+        made = bundle(played(boxed), **{"field.signed.read_back": "not_part_of_record"})
+
+        assert [each.choices for each in made.parameters if each.name == "signed"] == [("true", "false")]
+        assert made.steps[-1].id == "check_signed"
+
+    def test_a_page_of_a_record_that_was_changed(self) -> None:
+        made = bundle(demonstrate(evolve(ROW_SHAPE, reading="record", changes=True), VALUES))
+
+        assert made.read_back.effect == Effect.UPDATE
+
+    def test_a_field_without_an_exact_target_is_refused(self) -> None:
+        twice = (Candidate(label("Extra"), 2),)
+        play = Play(in_form=lambda tape: tape.enter("Extra", "more words", candidates=twice))
+
+        assert codes(played(play)) == [RefusalCode.TARGET_NOT_UNIQUE]
+
+    def test_a_save_without_an_exact_target_is_refused(self) -> None:
+        def saves(tape: Tape) -> None:
+            tape.click("Save note", candidates=(Candidate(by_role("button", "Save note"), 2),))
+            tape.send("POST", "/notes")
+
+        assert codes(played(Play(saves=saves))) == [RefusalCode.TARGET_NOT_UNIQUE]
+
+    def test_a_field_whose_caption_holds_a_value_is_counted(self) -> None:
+        found = once(by_test_id("extra"))
+        mirrored = Play(in_form=lambda tape: tape.enter("Now: more words", "more words", candidates=found))
+
+        assert "field.extra.value" in [each.id for each in draft_of(played(mirrored)).questions]
+
+
 class TestWorkflows:
     """A workflow is named after the page that saves, and saves as it was shown."""
 
