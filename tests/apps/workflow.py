@@ -42,8 +42,9 @@ class NotCompiledError(Exception):
 class Sheet:
     """What an app's file says.
 
-    ``shown`` are the numbers of the sets of inputs that are demonstrated, ``answers`` are those of a person to the compiler's questions, ``inputs`` names the value of a demonstration for
-    each input of the workflow, ``save`` is how the save is known on its way, ``sign_in`` where one signs in.
+    ``shown`` are the numbers of the sets of inputs that are demonstrated, ``answers`` those of a person to the
+    compiler's questions. ``inputs`` names the value of a demonstration for each input of the workflow, ``save`` is how
+    the save is known on its way, ``sign_in`` where one signs in.
     """
 
     shown: tuple[int, ...]
