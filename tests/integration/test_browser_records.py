@@ -31,7 +31,8 @@ def listed(*keys: str) -> str:
     links = "".join(
         f"<li><a href='/visits/{key}?a=1'>open</a><a href='/visits/{key}/edit'>edit</a></li>" for key in keys
     )
-    return f"<h1>Visits</h1><a href='/'>Home</a><a href='http://127.0.0.1:9/visits/x'>elsewhere</a><ul id=list>{links}</ul>"
+    others = "<a href='/'>Home</a><a href='http://127.0.0.1:9/visits/x'>elsewhere</a>"
+    return f"<h1>Visits</h1>{others}<ul id=list>{links}</ul>"
 
 
 @pytest.fixture(scope="module")

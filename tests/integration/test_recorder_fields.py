@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import FilePayload, Page
 
 from support.browser import Site
 from support.recorder import (
@@ -341,9 +341,8 @@ class TestFiles:
 
     def test_a_file(self, site: Site) -> None:
         async def acts(page: Page) -> None:
-            await page.get_by_label("Scan").set_input_files(
-                [{"name": "CANARY.txt", "mimeType": "text/plain", "buffer": b"CANARY"}]
-            )
+            scan = FilePayload(name="CANARY.txt", mimeType="text/plain", buffer=b"CANARY")
+            await page.get_by_label("Scan").set_input_files([scan])
 
         recording = recorded(site, '<label>Scan <input type="file" name="scan"></label>', acts)
 

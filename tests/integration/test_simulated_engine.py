@@ -12,7 +12,7 @@ from surehand.core.outcome.decide import claims, decide
 from surehand.core.outcome.evidence import CallRefused, Delivery, Evidence
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, CheckedHow, EngineName, Mode, Proof, project
-from surehand.core.workflow.bundle import ChooseStep, ClickStep, FillStep, OpenStep
+from surehand.core.workflow.bundle import CheckStep, ChooseStep, ClickStep, FillStep, OpenStep
 from surehand.core.workflow.card import default_card
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
@@ -340,6 +340,8 @@ class TestTheModelIsFenced:
                     model.perform(Choose(target, None, text))
                 case ClickStep(target=target):
                     model.perform(Click(target, TARGET.record_number if target.row else None))
+                case CheckStep():
+                    raise AssertionError("the sandbox has no boxes")
         return model
 
     def _save(self, model: SandboxModel, target: Target, boundary: RecordingBoundary) -> SaveObserved:

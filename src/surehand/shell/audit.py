@@ -39,7 +39,8 @@ LEADS_TO: Final[dict[Reason, str]] = {
     "that is missing",
     Reason.STOPPED_FOR_REVIEW: "A report that nothing was written, and another open pause, a failed look-up of pauses, "
     "or a halt without a pause",
-    Reason.POSSIBLE_DUPLICATE: "A report that nothing was written, and an open pause because the work looks done already",
+    Reason.POSSIBLE_DUPLICATE: "A report that nothing was written, and an open pause because the work looks done "
+    "already",
     Reason.APPROVAL_NEEDED: "A report that nothing was written, and an approval that a person has to give",
     Reason.WAITING_FOR_APPROVAL: "A run that still goes on and waits for a person's approval of the save; never stored",
     Reason.SAVE_NOT_CONFIRMED: "A consistent report that the record must be looked at",
