@@ -257,6 +257,7 @@ _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
 #: A text of a document, as a token.
 _VALUE: Final = '"'
 
+#: No two ways of a repetition begin alike, so that nothing is read in a second way when the first leads nowhere.
 _TOKEN: Final = re.compile(
     r"""
       (?P<ignored> [\ufeff\t ,\n\r]+ | \#[^\n\r\x85\u2028\u2029]* )
