@@ -380,14 +380,12 @@ const headersOf = row => {
   const head = Array.from(table?.querySelectorAll('thead tr, [role=row]') ?? []).find(it => it.querySelector('th, [role=columnheader]'));
   return head && head !== row ? Array.from(head.querySelectorAll('th, td, [role=columnheader]'), it => squash(it.textContent).slice(0, 500)) : [];
 };
-const rowsWith = (text, row, look) => {
-  if (isItem(row)) {
-    const items = (look.roles.get('listitem') ?? []).filter(it => !it.querySelector('li, [role=listitem]'));
-    return items.filter(it => everything(it).some(part => squash(rawText(part)) === text));
-  }
+const rowsWith = (text, look) => {
+  const holds = it => everything(it).some(part => squash(rawText(part)) === text);
+  const items = (look.roles.get('listitem') ?? []).filter(it => !it.querySelector('li, [role=listitem]') && holds(it));
   const cells = ['cell', 'gridcell', 'rowheader'].flatMap(role => look.roles.get(role) ?? []).filter(it => !isOutOfTree(it));
-  const holding = cells.filter(it => look.name(it) === text || everything(it).some(part => squash(rawText(part)) === text));
-  return Array.from(new Set(holding.map(it => it.closest('tr, [role=row]')).filter(Boolean)));
+  const holding = cells.filter(it => look.name(it) === text || holds(it)).map(it => it.closest('tr, [role=row]'));
+  return Array.from(new Set([...holding.filter(Boolean), ...items]));
 };
 
 const MOST_WAYS = 12;
@@ -406,7 +404,7 @@ const candidatesFor = (el, look, group = null) => {
   if (row !== null && group === null) {
     for (const text of cellsOf(row, look)) {
       if (!text || text.length > LONGEST_NAME) continue;
-      const rows = rowsWith(text, row, look);
+      const rows = rowsWith(text, look);
       for (const [way, list] of ways.slice(0, 2)) {
         const target = { ...way, row: { kind: 'constant', text } };
         add(target, list.filter(it => rows.some(one => one.contains(it))).length);

@@ -374,7 +374,7 @@ const dataRowOf = el => {
 const keysOf = (el, look) => {
   const row = dataRowOf(el);
   const cells = row === null ? [] : cellsOf(row, look).map((text, at) => [text, at]);
-  return cells.filter(([text]) => text && rowsWith(text, row, look).length === 1).map(([, at]) => at);
+  return cells.filter(([text]) => text && rowsWith(text, look).length === 1).map(([, at]) => at);
 };
 const onPointerDown = event => {
   if (!event.isTrusted || event.button !== 0) return;
