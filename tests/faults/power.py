@@ -24,12 +24,12 @@ from faults.power_disk import Disk, Fate, Node
 from faults.power_workload import STORES
 from faults.result import Control, LayerResult
 from support.shim import Event, Forker, Operation, build_shim, read_trace
-from support.stores import DONE, MEMORY_DISK, draft, result_of, run_id
+from support.stores import DONE, MEMORY_DISK, draft, keep_in_first_schema, result_of, run_id
 from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Start
 from surehand.shell.files import file_identity
 from surehand.shell.identity import fingerprint_key
-from surehand.shell.store import sqlite_rows, sqlite_schema
+from surehand.shell.store import sqlite_schema
 from surehand.shell.store.base import RunStore, StoreError
 from surehand.shell.store.seal import SealFile
 
@@ -78,11 +78,7 @@ def _first_schema(folder: Path) -> tuple[str, ...]:
         for number in (500, 501, 502):
             record = evolve(draft(number, f"entry-{number}"), attempt=1, phase=Phase.FINISHED)
             record = evolve(record, result=result_of(record, DONE))
-            link.execute(
-                "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, "
-                "created_at, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                sqlite_rows.row_of(record),
-            )
+            keep_in_first_schema(link, record)
             promised.append(f"finished {number} {result_of(record, DONE).reason.value}")
     return tuple(promised)
 

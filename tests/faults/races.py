@@ -175,7 +175,8 @@ class Site:
 
     def reserve(self, request_id: str, owner: str) -> RunRecord:
         """An attempt of this owner at the one entry of these tests."""
-        asked = draft(0, request_id, owner=owner, fingerprint=fingerprint_of(self.folder))
+        # The racers serve a workflow without a version.
+        asked = draft(0, request_id, owner=owner, fingerprint=fingerprint_of(self.folder), bundle="")
         return started(self.kept.reserve(evolve(asked, run_id=new_run_id(), request_key=key_of(request_id))))
 
 

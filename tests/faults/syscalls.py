@@ -38,7 +38,7 @@ from support.effects import (
     untrue,
 )
 from support.shim import KINDS, Forker, Operation, Told, build_shim, read_trace
-from support.stores import BROKEN, DONE, MEMORY_DISK, draft, result_of, started
+from support.stores import BROKEN, DONE, MEMORY_DISK, draft, keep_in_first_schema, result_of, started
 from surehand.core.outcome.evidence import Evidence, Phase
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import RunResult, is_final
@@ -47,7 +47,7 @@ from surehand.core.request.record import RunRecord
 from surehand.core.wire import from_wire
 from surehand.shell.identity import fingerprint_key, new_run_id, new_token
 from surehand.shell.service import UnknownRunError
-from surehand.shell.store import sqlite_rows, sqlite_schema
+from surehand.shell.store import sqlite_schema
 from surehand.shell.store.base import StoreError
 
 REQUEST: Final = "entry-1"
@@ -126,11 +126,7 @@ def _first_version(site: Site) -> None:
         link.execute(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}")
         link.execute("PRAGMA user_version = 1")
         link.execute("PRAGMA journal_mode = WAL").fetchone()
-        link.execute(
-            "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, "
-            "created_at, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            sqlite_rows.row_of(record),
-        )
+        keep_in_first_schema(link, record)
     note_effect(site.oracle, record.run_id)
 
 

@@ -31,8 +31,8 @@ class PoisonEngine:
 
     name: Final = EngineName.BROWSER
 
-    def __init__(self, journal_folder: Path, *, headed: bool = False, network: object = None) -> None:
-        del journal_folder, headed, network
+    def __init__(self, journal_folder: Path, **settings: object) -> None:
+        del journal_folder, settings
 
     def warm_up(self) -> None:
         """Nothing has to be started."""

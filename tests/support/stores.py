@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
@@ -39,6 +40,7 @@ from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult,
 from surehand.core.request.gate import Decision, Replay, Start
 from surehand.core.request.keys import RequestId, request_key
 from surehand.core.request.record import RunRecord
+from surehand.shell.store import sqlite_rows
 from surehand.shell.store.base import RunStore
 from surehand.shell.store.claims import ClaimStore
 from surehand.shell.store.memory import MemoryStore
@@ -108,6 +110,16 @@ def refusal(number: int, name: str = "entry-1") -> RunRecord:
     """A call that reserved nothing."""
     record = draft(number, name, owner="", workflow=None, fingerprint="", bundle="", phase=Phase.FINISHED)
     return evolve(record, result=result_of(record, UNKNOWN_WORKFLOW))
+
+
+def keep_in_first_schema(link: sqlite3.Connection, record: RunRecord) -> None:
+    """Keep a record in a ledger of the first schema, which does not know versions of workflows."""
+    row = sqlite_rows.row_of(record)
+    link.execute(
+        "INSERT INTO runs (run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, "
+        "result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*row[:9], row[10]),
+    )
 
 
 def started(decision: Decision) -> RunRecord:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surehand.shell.authoring.recorder import Recorder
 
 EPILOG: Final = """\b
-Example:
+Examples:
   surehand sign-in https://app.example/
 
 \b
