@@ -11,6 +11,7 @@ import argparse
 import importlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -88,6 +89,18 @@ class App:
         """What the app saved, read from its own store."""
         return records_of(self.name, self.state)
 
+    def keep(self, copy: Path) -> None:
+        """Copy the store as it is now; the app is stopped meanwhile."""
+        _stop(self.state)
+        _copy(self.state, copy)
+        _start(self.name, self.port, self.state, self.origin)
+
+    def restore(self, copy: Path) -> None:
+        """Start again with a store that was kept."""
+        _stop(self.state)
+        _copy(copy, self.state)
+        _start(self.name, self.port, self.state, self.origin)
+
 
 def records_of(name: AppName, state: Path) -> list[Saved]:
     """What an app saved under a state folder."""
@@ -128,7 +141,19 @@ def running(name: AppName, *, public_origin: str | None = None) -> Generator[App
             origin = public_origin or f"http://127.0.0.1:{port}"
             yield App(name, origin, port, state, _credentials(name))
         finally:
-            subprocess.run(["/bin/bash", _FOLDER / "stop.sh", state], check=False)
+            _stop(state)
+
+
+def _stop(state: Path) -> None:
+    subprocess.run(["/bin/bash", _FOLDER / "stop.sh", state], check=False)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Let a folder hold exactly what another does, owners included; the folder itself stays."""
+    for child in target.iterdir() if target.exists() else ():
+        shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()
+    target.mkdir(exist_ok=True)
+    subprocess.run(["/bin/cp", "-a", f"{source}/.", target], check=True)
 
 
 def _start(name: AppName, port: int, state: Path, public_origin: str | None) -> None:

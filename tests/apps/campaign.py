@@ -28,7 +28,7 @@ from attrs import frozen
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from apps.apps import App, AppName, free_port, running
+from apps.apps import App, AppName, Saved, free_port, running
 from apps.demonstration import Demonstration, Difference, Values, demonstration_of, difference
 from apps.proxy import Fault, Proxy, standing_before
 from apps.workflow import NotCompiledError, Sheet, compiled, inputs_for, install, record, sheet_of
@@ -36,6 +36,7 @@ from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
 from surehand.shell.api import Surehand
 from surehand.shell.config import BundleArguments, settings
+from surehand.shell.sessions import SessionStore
 
 #: Seconds that a run may take on a busy machine.
 _WAIT_SECONDS: Final = 300
@@ -66,57 +67,58 @@ class Rig:
     demonstration: Demonstration
     surehand: Surehand
     workflow: str
+    sessions: SessionStore
+    session: str
 
     def run(self, values: Values, request_id: str) -> RunResult:
         """One call, waited for to its end."""
         return self.surehand.run_workflow(self.workflow, inputs_for(self.sheet, values), request_id, _WAIT_SECONDS)
 
 
-def broken_promises(
-    result: RunResult, again: RunResult, found: Difference, final: Difference, right: bool
-) -> Iterator[str]:
-    """What was promised and did not hold.
+@frozen
+class Call:
+    """One call: what was answered, what had changed in the store by then, and how many saves were on their way."""
 
-    Args:
-        result: The answer.
-        again: The answer to the repeated call.
-        found: What had changed in the store when the answer was given.
-        final: What has changed after the repeated call.
-        right: Whether exactly the intended record is there now.
-    """
-    if result.outcome is Outcome.DONE and not right:
+    result: RunResult
+    found: Difference
+    saves: int
+
+
+def broken_promises(first: Call, again: Call, right: bool) -> Iterator[str]:
+    """What was promised and did not hold; ``right`` says whether exactly the intended record is there at the end."""
+    if not right and Outcome.DONE in {first.result.outcome, again.result.outcome}:
         yield "a false done"
-    if result.record_changed is RecordChanged.NO and found.size:
+    if first.found.size and first.result.record_changed is RecordChanged.NO:
         yield "a false nothing was written"
-    if again.outcome is Outcome.DONE and not right:
-        yield "a false done of the repeated call"
-    if final.size > max(found.size, 1):
+    if first.saves > 1 or again.saves > int(first.result.safe_to_retry):
         yield "a second write"
 
 
-def _run(rig: Rig, place: int, fault: Fault | None) -> Row:
-    values = rig.demonstration.INPUTS[place]
-    request_id = f"{rig.app.name.value}-{fault.value if fault else 'plain'}-{place}"
-    before, began = rig.app.records(), time.monotonic()
+def _call(rig: Rig, place: int, request_id: str, before: list[Saved], fault: Fault | None) -> Call:
     rig.proxy.spoil(fault)
-    result = rig.run(values, request_id)
+    result = rig.run(rig.demonstration.INPUTS[place], request_id)
+    return Call(result, difference(before, rig.app.records()), rig.proxy.saves)
+
+
+def _run(rig: Rig, place: int, fault: Fault | None) -> Row:
+    name = fault.value if fault else "none"
+    request_id = f"{rig.app.name.value}-{name}-{place}"
+    before, began = rig.app.records(), time.monotonic()
+    first = _call(rig, place, request_id, before, fault)
     seconds = time.monotonic() - began
-    found = difference(before, rig.app.records())
-    rig.proxy.spoil(None)
-    again = rig.run(values, request_id)
-    final = difference(before, rig.app.records())
-    right = final.is_exactly(rig.demonstration.expected(values))
-    broken = tuple(broken_promises(result, again, found, final, right))
+    again = _call(rig, place, request_id, before, None)
+    right = again.found.is_exactly(rig.demonstration.expected(rig.demonstration.INPUTS[place]))
+    size = again.found.size
     return Row(
         app=rig.app.name.value,
         number=place + 1,
-        fault=fault.value if fault else "none",
-        outcome=result.outcome.value,
-        reason=result.reason.value,
-        again=f"{again.outcome.value}/{again.reason.value}",
-        stored="as intended" if right else "nothing" if not final.size else f"otherwise ({final.size})",
+        fault=name,
+        outcome=first.result.outcome.value,
+        reason=first.result.reason.value,
+        again=f"{again.result.outcome.value}/{again.result.reason.value}",
+        stored="as intended" if right else "nothing" if not size else f"otherwise ({size})",
         seconds=round(seconds, 1),
-        broken=broken,
+        broken=tuple(broken_promises(first, again, right)),
     )
 
 
@@ -128,24 +130,31 @@ def _rig(name: AppName, stack: ExitStack) -> Rig:
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="surehand-campaign-")))
     os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
     recordings, session = asyncio.run(record(app, demonstration, sheet.shown))
-    bundle = compiled(recordings, sheet.answers)
+    bundle = compiled(recordings, sheet)
     bundles = BundleArguments(folder=folder / "workflows", profile="standard", policy="permissive")
-    install(bundle, app, session, folder / "workflows" / name.value, settings(folder / "runs").state_folder)
+    sessions = SessionStore(settings(folder / "runs").state_folder)
+    sessions.save(app.origin, session)
+    install(bundle, folder / "workflows" / name.value, sessions.state_folder)
     surehand = stack.enter_context(Surehand.open(folder / "runs", bundles=bundles))
-    return Rig(app, proxy, sheet, demonstration, surehand, bundle.workflow)
+    return Rig(app, proxy, sheet, demonstration, surehand, bundle.workflow, sessions, session)
 
 
 def campaign(name: AppName, inputs: int, faults: Sequence[Fault | None]) -> Iterator[Row]:
-    """Every run of one app: the first set of inputs was shown, the others are run.
+    """Every run of one app, with the sets of inputs that were not shown; each fault begins with the same store.
 
     Raises:
         NotCompiledError: The demonstration did not become a workflow.
     """
     with ExitStack() as stack:
         rig = _rig(name, stack)
+        kept = Path(stack.enter_context(TemporaryDirectory(prefix="surehand-store-")))
+        rig.app.keep(kept)
+        places = [place for place in range(len(rig.demonstration.INPUTS)) if place not in rig.sheet.shown]
         for fault in faults:
-            for place in range(1, inputs + 1):
-                yield _run(rig, place % len(rig.demonstration.INPUTS), fault)
+            for place in places[:inputs]:
+                yield _run(rig, place, fault)
+            rig.app.restore(kept)
+            rig.sessions.save(rig.app.origin, rig.session)
 
 
 def _print(row: Row) -> None:

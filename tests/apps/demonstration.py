@@ -20,7 +20,7 @@ Values = Mapping[str, str]
 class Demonstration(Protocol):
     """What ``<name>/demonstrate.py`` offers."""
 
-    #: Ten sets of inputs; all people are invented.
+    #: Twelve sets of inputs; all people are invented.
     INPUTS: tuple[Values, ...]
 
     async def sign_in(self, page: Page, app: App) -> None:

@@ -3,7 +3,7 @@
 Laws of this module:
 
 - Without a fault every byte passes as it came: the app is seen at the proxy's address, with the same paths and bodies.
-- A fault concerns the next request that is a save, once; what was done to it is noted.
+- A fault happens once; only being signed out afterwards lasts until the fault is taken away.
 - It knows a save by what the app's file says, not by what Surehand says.
 """
 
@@ -27,12 +27,13 @@ SLOW_SECONDS: Final = 8.0
 
 @unique
 class Fault(Enum):
-    """What happens to a save on its way.
+    """What happens to a save on its way, or around it.
 
     request_lost: the app never sees it, and the connection ends. response_lost: the app has it, the answer is lost.
     error_after_commit: the app has it, and a 500 is answered. ok_without_commit: the app never sees it, and a 200 is
     answered. slow: the app has it after some seconds. duplicate: the app has it twice. signed_out: the app never sees
-    it, and a redirect to its sign-in page is answered.
+    it, and is answered by its sign-in page. signed_out_before: the next page that is asked for is the sign-in page.
+    signed_out_after: the app has it, and whatever is read after it is the sign-in page.
     """
 
     REQUEST_LOST = "request_lost"
@@ -42,10 +43,13 @@ class Fault(Enum):
     SLOW = "slow"
     DUPLICATE = "duplicate"
     SIGNED_OUT = "signed_out"
+    SIGNED_OUT_BEFORE = "signed_out_before"
+    SIGNED_OUT_AFTER = "signed_out_after"
 
 
-#: Faults after which the app has the save.
-DELIVERED: Final = frozenset({Fault.RESPONSE_LOST, Fault.ERROR_AFTER_COMMIT, Fault.SLOW, Fault.DUPLICATE})
+#: Faults of a request that the app has nevertheless.
+_DELIVERED: Final = frozenset({Fault.RESPONSE_LOST, Fault.ERROR_AFTER_COMMIT, Fault.SLOW, Fault.DUPLICATE})
+_SIGNED_OUT: Final = frozenset({Fault.SIGNED_OUT, Fault.SIGNED_OUT_BEFORE, Fault.SIGNED_OUT_AFTER})
 
 
 @frozen
@@ -78,6 +82,11 @@ class Request:
     def upgrades(self) -> bool:
         """Whether the connection is to become something else."""
         return re.search(rb"(?im)^upgrade:", self.head) is not None
+
+    @property
+    def is_page(self) -> bool:
+        """Whether a page is asked for, and no part of one."""
+        return re.search(rb"(?im)^accept: *text/html", self.head) is not None
 
 
 @define
@@ -121,14 +130,25 @@ class Proxy:
             await asyncio.sleep(SLOW_SECONDS)
         if fault is Fault.DUPLICATE:
             await self._ask(request)
-        answer = b"" if fault is not None and fault not in DELIVERED else await self._ask(request)
+        answer = b"" if fault is not None and fault not in _DELIVERED else await self._ask(request)
         writer.write(_spoiled(fault, answer, self.sign_in))
         await writer.drain()
 
     def _fault_of(self, request: Request) -> Fault | None:
-        if not self.sign.fits(request):
-            return None
+        if self.sign.fits(request):
+            return self._fault_of_save()
+        is_read = request.method == "GET" and request.target != self.sign_in
+        if self.fault is Fault.SIGNED_OUT_AFTER:
+            return self.fault if is_read and self.saves else None
+        if self.fault is Fault.SIGNED_OUT_BEFORE and is_read and request.is_page:
+            return self._once()
+        return None
+
+    def _fault_of_save(self) -> Fault | None:
         self.saves += 1
+        return None if self.fault in {Fault.SIGNED_OUT_BEFORE, Fault.SIGNED_OUT_AFTER} else self._once()
+
+    def _once(self) -> Fault | None:
         fault, self.fault = self.fault, None
         return fault
 
@@ -158,7 +178,7 @@ def _spoiled(fault: Fault | None, answer: bytes, sign_in: str) -> bytes:
         return _made("500 Internal Server Error", b"<h1>Something went wrong</h1>")
     if fault is Fault.OK_WITHOUT_COMMIT:
         return _made("200 OK", b"<h1>Saved</h1>")
-    if fault is Fault.SIGNED_OUT:
+    if fault in _SIGNED_OUT:
         return _made("302 Found", b"", f"Location: {sign_in}\r\n")
     return answer
 

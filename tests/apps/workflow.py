@@ -25,7 +25,6 @@ from surehand.core.workflow.recording import Recording
 from surehand.shell.admission import Proposal, Registry
 from surehand.shell.authoring.recorder import Recorder
 from surehand.shell.bundles import load_bundle, write_bundle
-from surehand.shell.sessions import SessionStore
 
 _FOLDER: Final = Path(__file__).parent
 _PATIENCE_MS: Final = 60_000
@@ -43,12 +42,14 @@ class Sheet:
     """What an app's file says.
 
     ``shown`` are the numbers of the sets of inputs that are demonstrated, ``answers`` those of a person to the
-    compiler's questions. ``inputs`` names the value of a demonstration for each input of the workflow, ``save`` is how
-    the save is known on its way, ``sign_in`` where one signs in.
+    compiler's questions, ``requests`` those about requests and sockets by method and path. ``inputs`` names the value
+    of a demonstration for each input of the workflow, ``save`` is how the save is known on its way, ``sign_in`` where
+    one signs in.
     """
 
     shown: tuple[int, ...]
     answers: Mapping[str, str]
+    requests: Mapping[str, str]
     inputs: Mapping[str, str]
     save: SaveSign
     sign_in: str
@@ -59,7 +60,8 @@ def sheet_of(name: AppName) -> Sheet:
     data = tomllib.loads((_FOLDER / name.value / "answers.toml").read_text(encoding="utf-8"))
     save = data["save"]
     sign = SaveSign(save["method"], re.compile(save["path"]), re.compile(save.get("body", "").encode()))
-    return Sheet(tuple(data.get("shown", [0])), data["answers"], data["inputs"], sign, data["sign_in"])
+    shown = tuple(data.get("shown", [0]))
+    return Sheet(shown, data["answers"], data.get("requests", {}), data["inputs"], sign, data["sign_in"])
 
 
 async def record(app: App, demonstration: Demonstration, shown: tuple[int, ...]) -> tuple[tuple[Recording, ...], str]:
@@ -77,7 +79,7 @@ async def record(app: App, demonstration: Demonstration, shown: tuple[int, ...])
     return tuple(recordings), session or ""
 
 
-def compiled(recordings: tuple[Recording, ...], answers: Mapping[str, str]) -> Bundle:
+def compiled(recordings: tuple[Recording, ...], sheet: Sheet) -> Bundle:
     """The workflow.
 
     Raises:
@@ -88,7 +90,9 @@ def compiled(recordings: tuple[Recording, ...], answers: Mapping[str, str]) -> B
         refused = [f"refused: {each.code.value} at event {each.step}" for each in found.failure()]
         raise NotCompiledError("\n".join(refused))
     draft = found.unwrap()
-    bundle = confirm(draft, answers)
+    # Which requests happen while a form is filled in differs from one time to the next.
+    asked = {each.id: sheet.requests[each.subject] for each in draft.questions if each.subject in sheet.requests}
+    bundle = confirm(draft, {**sheet.answers, **asked})
     if isinstance(bundle, Failure):
         raise NotCompiledError("\n".join(_lines(draft, bundle.failure())))
     return bundle.unwrap()
@@ -102,14 +106,13 @@ def _lines(draft: Draft, problems: tuple[AnswerProblem, ...]) -> list[str]:
         lines.append(f"{problem.id}: {problem.code.value} {problem.rule or ''}")
         if problem.id in asked:
             question = asked[problem.id]
-            lines.append(f"   options: {' '.join(question.options)}")
+            lines.append(f"   {question.subject}: {' '.join(question.options)}")
             lines += [f"   {each.code.value} {each.number} {each.text}" for each in question.evidence]
     return lines
 
 
-def install(bundle: Bundle, app: App, session: str, folder: Path, state_folder: Path) -> None:
-    """Keep the session, write the workflow, and do what a person does before it may run."""
-    SessionStore(state_folder).save(app.origin, session)
+def install(bundle: Bundle, folder: Path, state_folder: Path) -> None:
+    """Write the workflow, and do what a person does before it may run."""
     write_bundle(folder, bundle)
     kept = load_bundle(folder)
     registry = Registry(state_folder)

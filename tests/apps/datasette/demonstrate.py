@@ -17,6 +17,8 @@ _ROWS = (
     ("5", "Jane Okafor", "72", "36.75", "日本語のメモ"),
     ("8", "Omar Said", "66", "36.5", "100% {sure} \\n is no line end"),
     ("11", "Mei Tan", "83", "37.8", "Łóżko 7, ć ž š đ ő ű"),
+    ("3", "Maria Quispe", "94", "37.2", "Walks again."),
+    ("6", "Ivo Horak", "68", "36.6", "Přišel pozdě, ale v pořádku"),
 )
 
 INPUTS: tuple[Values, ...] = tuple(

@@ -17,6 +17,8 @@ _ROWS = (
     ("A" * 200, "Follow-up", "80", "false", "w " * 60 + "end"),
     ('"Bo" & Co', "Discharge", "77", "true", "Room 4, bed 2."),
     ("Åsa Öberg", "Admission", "66", "false", "100% {sure} / and #hash"),
+    ("Přemysl Dvořák", "Discharge", "73", "true", "Ale v pořádku."),
+    ("Işıl Şahin", "Follow-up", "81", "false", "Ward 2, east wing."),
 )
 
 INPUTS: tuple[Values, ...] = tuple(

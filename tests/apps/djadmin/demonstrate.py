@@ -27,6 +27,8 @@ _ROWS = (
     (0, "Progress", "2025-07-15", "17:45:00", "108", "37.4", "a" * 400, "true", "Insulin", "1.00", "IM"),
     (1, "Admission", "2026-05-05", "06:05:04", "150", "39.1", "O'Brien — \\backslash\\ and {braces} 100%", "false", "Adrenalin", "0.30", "IM"),
     (2, "Discharge", "2026-06-30", "20:20:20", "120", "36.0", "日本語のメモ 👩‍⚕️", "true", "Metformin", "850.00", "Oral"),
+    (3, "Discharge", "2026-11-11", "11:11:11", "133", "37.6", "Ward round at eleven.", "true", "Zolpidem", "5.00", "Oral"),
+    (4, "Admission", "2026-07-20", "19:05:00", "101", "36.4", "Şişli; ağrı yok", "false", "Morphin", "2.50", "IV"),
 )  # fmt: skip
 
 INPUTS: tuple[Values, ...] = tuple(

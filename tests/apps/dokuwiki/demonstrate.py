@@ -17,6 +17,8 @@ _ROWS = (
     ("w " * 250 + "end", "long"),
     ("病棟のメモ", "日本語"),
     ("^ Bed ^ Name ^\n| 1 | Ana Betz |\n| 2 | John Zenon |", "a table"),
+    ("Eleven beds since Monday.", "one bed less"),
+    ("Přišel pozdě, ale v pořádku", "čeština"),
 )
 
 INPUTS: tuple[Values, ...] = tuple({"text": text, "summary": summary} for text, summary in _ROWS)

@@ -22,6 +22,8 @@ _ROWS = (
     ("Cedar Lane Dental", "printer", "x" * 120, "y" * 600, "normal", "2026-07-07", "false", "0.25"),
     ("Blue Hospital", "billing", "請求書が届かない", "ありがとう 👍🏽", "low", "2026-08-08", "true", "1.00"),
     ("Acme Clinic", "printer", "Toner, again", "Three - dashes --- and *stars*", "urgent", "2026-09-09", "false", "9.99"),
+    ("Blue Hospital", "network", "Socket loose", "Room 9, left wall.", "low", "2026-10-10", "true", "0.75"),
+    ("Cedar Labs", "printer", "Şişli'de yazıcı", "Kâğıt yok", "normal", "2026-11-11", "false", "5.05"),
 )  # fmt: skip
 
 INPUTS: tuple[Values, ...] = tuple(

@@ -17,6 +17,8 @@ _ROWS = (
     ("The food was late. (16)", "2026-07-07", "27", "r" * 150),
     ("The ward was cold. (17)", "2026-08-08", "83", "寒い部屋"),
     ("When is my visit? (3)", "2026-10-25", "52", "O'Brien called."),
+    ("Great nurses. (2)", "2026-11-11", "40", "Thanked them."),
+    ("Great nurses. (6)", "2026-12-12", "66", "Přišel pozdě"),
 )
 
 INPUTS: tuple[Values, ...] = tuple(

@@ -17,6 +17,8 @@ _ROWS = (
     ("八 eight", "型番8", "150.25", "150.75", "160", "false"),
     ("Nine 100% {sure}", "Back\\slash #9", "200", "200", "205", "true"),
     ("Ten - dash", "O'Brien's", "120", "110", "130", "false"),
+    ("Eleven", "Example X11", "310", "320", "330", "true"),
+    ("Tiskárna dvanáct", "Přístroj 12", "90", "91", "92.5", "false"),
 )
 
 INPUTS: tuple[Values, ...] = tuple(

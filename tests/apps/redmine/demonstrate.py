@@ -17,6 +17,8 @@ _ROWS = (
     ("Feature", "カレンダーが遅い", "朝の9時に止まる。", "Urgent", "Software", "2026-07-07", "2026-07-17", "5.5", "40 %"),
     ("Bug", "Two lines", "First line\nSecond line", "Low", "Hardware", "2026-08-08", "2026-09-09", "0.5", "60 %"),
     ("Support", "Key 100% {lost} \\ again", "Room 12, drawer 3.", "Immediate", "Software", "2026-10-25", "2026-10-26", "4", "80 %"),
+    ("Feature", "Door opens slowly", "Ward 2, east wing.", "Normal", "Hardware", "2026-11-01", "2026-11-11", "6", "70 %"),
+    ("Bug", "Şişli ekranı", "Kâğıt yok.", "High", "Software", "2026-02-02", "2026-02-28", "1.25", "10 %"),
 )  # fmt: skip
 
 INPUTS: tuple[Values, ...] = tuple(

@@ -17,6 +17,8 @@ _ROWS = (
     ("Prof.", "A" * 60, "B" * 60, "long.name@example.com", "0" * 20),
     ("Mrs", '"Bo" & Co', "<Last>", "bo.co@example.com", "555.0109"),
     ("Fru", "Åsa", "Öberg", "asa.oberg@example.com", "+46 8 555 0110"),
+    ("Pan", "Přemysl", "Dvořák", "premysl.dvorak@example.com", "+420 555 011 101"),
+    ("Bay", "Işıl", "Şahin", "isil.sahin@example.com", "+90 555 011 12 13"),
 )
 
 INPUTS: tuple[Values, ...] = tuple(

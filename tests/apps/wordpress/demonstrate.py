@@ -20,6 +20,8 @@ _ROWS = (
     ("週末のお知らせ", "土曜日は休みです。"),
     ("100% {sure} of it", "Backslash \\ and slash / and #hash and *star*"),
     ("One - two", "Phone 555-0100, ask for Mr. Example."),
+    ("Lift out of order", "Use the stairs in the east wing until Friday."),
+    ("Přišel pozdě", "Ale v pořádku."),
 )
 
 INPUTS: tuple[Values, ...] = tuple({"title": title, "text": text} for title, text in _ROWS)
