@@ -17,7 +17,7 @@ export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export SUREHAND_SDK1_PYTHON := $(CURDIR)/$(SDK1)/bin/python
 export SUREHAND_NODE_DIR := $(CURDIR)/$(NODE)
 
-.PHONY: demo test lint properties integration wheel setup dev audit bench faults mutation nightly clean help
+.PHONY: demo test lint properties integration wheel setup dev audit bench faults apps mutation nightly clean help
 
 help:
 	@sed -n '3,4s/^# *//p' Makefile
@@ -99,6 +99,10 @@ audit: $(VENV)/.demo
 # The long campaigns; their results stand in docs/.
 faults: $(VENV)/.tests .compiler .browser
 	@$(BIN)/python -m tests.faults --profile full
+
+# Ten apps that others wrote, with and without saves that are spoiled on their way; Debian's need root and some minutes.
+apps: $(VENV)/.tests .browser
+	@$(BIN)/python -m tests.apps.campaign && $(BIN)/python -m tests.apps.campaign --faults
 
 mutation: $(VENV)/.tests
 	@$(BIN)/python -m tests.mutation

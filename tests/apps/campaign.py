@@ -129,6 +129,8 @@ def _rig(name: AppName, stack: ExitStack) -> Rig:
     proxy = stack.enter_context(standing_before(app.port, port, sheet.save, sheet.sign_in))
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="surehand-campaign-")))
     os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
+    if sheet.database is not None:
+        _connect(folder / "config" / "surehand", app.state / sheet.database)
     recordings, session = asyncio.run(record(app, demonstration, sheet.shown))
     bundle = compiled(recordings, sheet)
     bundles = BundleArguments(folder=folder / "workflows", profile="standard", policy="permissive")
@@ -137,6 +139,12 @@ def _rig(name: AppName, stack: ExitStack) -> Rig:
     install(bundle, folder / "workflows" / name.value, sessions.state_folder)
     surehand = stack.enter_context(Surehand.open(folder / "runs", bundles=bundles))
     return Rig(app, proxy, sheet, demonstration, surehand, bundle.workflow, sessions, session)
+
+
+def _connect(folder: Path, database: Path) -> None:
+    """Do what an operator does to let workflows read a database."""
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(f"[databases]\napp = {json.dumps(str(database))}\n", encoding="utf-8")
 
 
 def campaign(name: AppName, inputs: int, faults: Sequence[Fault | None]) -> Iterator[Row]:

@@ -229,19 +229,19 @@ def standing_before(app_port: int, port: int, sign: SaveSign, sign_in: str) -> G
     try:
         yield proxy
     finally:
-        loop.call_soon_threadsafe(server.close)
-        _in(loop, _end_tasks())
+        _in(loop, _end(server))
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _end_tasks() -> None:
-    """End what still serves a connection."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+async def _end(server: asyncio.Server) -> None:
+    """Take no further connection, and end what still serves one."""
+    server.close()
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 def _in(loop: asyncio.AbstractEventLoop, work: Coroutine[object, object, T]) -> T:

@@ -44,7 +44,7 @@ class Sheet:
     ``shown`` are the numbers of the sets of inputs that are demonstrated, ``answers`` those of a person to the
     compiler's questions, ``requests`` those about requests and sockets by method and path. ``inputs`` names the value
     of a demonstration for each input of the workflow, ``save`` is how the save is known on its way, ``sign_in`` where
-    one signs in.
+    one signs in. ``database`` is the app's SQLite file below its state folder, where an operator connected it.
     """
 
     shown: tuple[int, ...]
@@ -53,6 +53,7 @@ class Sheet:
     inputs: Mapping[str, str]
     save: SaveSign
     sign_in: str
+    database: str | None
 
 
 def sheet_of(name: AppName) -> Sheet:
@@ -61,7 +62,9 @@ def sheet_of(name: AppName) -> Sheet:
     save = data["save"]
     sign = SaveSign(save["method"], re.compile(save["path"]), re.compile(save.get("body", "").encode()))
     shown = tuple(data.get("shown", [0]))
-    return Sheet(shown, data["answers"], data.get("requests", {}), data["inputs"], sign, data["sign_in"])
+    return Sheet(
+        shown, data["answers"], data.get("requests", {}), data["inputs"], sign, data["sign_in"], data.get("database")
+    )
 
 
 async def record(app: App, demonstration: Demonstration, shown: tuple[int, ...]) -> tuple[tuple[Recording, ...], str]:

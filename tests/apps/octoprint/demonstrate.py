@@ -28,11 +28,15 @@ INPUTS: tuple[Values, ...] = tuple(
 
 
 async def sign_in(page: Page, app: App) -> None:
-    """By user name and password, once the page's scripts are there: before that the form is sent to nobody."""
+    """By user name and password, to be remembered when the server starts again.
+
+    Before the page's scripts are there, the form is sent to nobody.
+    """
     await page.goto(f"{app.origin}/")
     await page.wait_for_load_state("networkidle")
     await write(page.get_by_role("textbox", name="Username"), app.credentials.user)
     await write(page.get_by_role("textbox", name="Password"), app.credentials.password)
+    await page.get_by_role("checkbox", name="Remember me").click()
     await page.get_by_role("button", name="Log in").click()
     await see(page.locator("#navbar_show_settings"))
 
