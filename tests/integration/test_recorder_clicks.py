@@ -81,6 +81,29 @@ class TestClicks:
 
         assert by_role("button", "Edit") in unique(only(recorded(site, html, acts), Clicked).candidates)
 
+    @pytest.mark.parametrize(
+        ("style", "by_name"),
+        [
+            ("ul:hover a span { display: inline }", False),
+            ("@media screen { a:hover span, a:focus span { display: inline } }", False),
+            ("a span { display: inline }", True),
+            ("a:hover span { color: red } ul span { display: inline }", True),
+        ],
+    )
+    def test_a_name_that_is_shown_only_while_it_is_pointed_at_is_no_way(
+        self, site: Site, style: str, by_name: bool
+    ) -> None:
+        html = f"<style>a span {{ display: none }} {style}</style>"
+        html += '<ul><li><a href="#e" title="Edit [e]">* <span>Edit page</span></a></li></ul>'
+
+        async def acts(page: Page) -> None:
+            await page.get_by_title("Edit").click()
+
+        found = unique(only(recorded(site, html, acts), Clicked).candidates)
+
+        assert by_attribute("title", "Edit [e]") in found
+        assert by_name is (by_role("link", "* Edit page") in found)
+
     def test_what_the_page_does_on_the_press_does_not_change_what_was_pressed(self, site: Site) -> None:
         html = """<button onmousedown="this.textContent = 'Saving'; more.hidden = false">Save</button>
             <button id="more" hidden>Save</button>"""

@@ -222,6 +222,25 @@ const labelsOf = el => {
   return el.type === 'hidden' ? [] : Array.from(el.labels ?? [], label => squash(rawText(label)));
 };
 
+// What is shown only while it is pointed at: a run looks for it without pointing there
+
+const POINTING = /:(hover|focus|focus-within|focus-visible|active)(?![\w-])/g;
+const rulesIn = holder => {
+  try {
+    return Array.from(holder.cssRules).flatMap(rule => [rule, ...(rule.cssRules ? rulesIn(rule) : [])]);
+  } catch {
+    // The style sheet of another server is not told to scripts.
+    return [];
+  }
+};
+// Selectors of what pointing lets appear, each as it is without the pointing.
+const appearing = () => {
+  const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
+  const rules = sheets.flatMap(rulesIn).filter(rule => rule.selectorText?.includes(':') && (rule.style.display || rule.style.visibility));
+  const parts = rules.flatMap(rule => rule.selectorText.split(/,(?![^(]*\))/)).map(part => [part, part.replace(POINTING, '')]);
+  return parts.filter(([part, bare]) => part !== bare && /[\w\])*]$/.test(bare.trim()) && CSS.supports(`selector(${bare})`)).map(([, bare]) => bare);
+};
+
 // Looking at a whole document once
 
 class Look {
@@ -238,6 +257,12 @@ class Look {
     this.texts = null;
     this.captions = new Map();
     this.dialogs = null;
+    this.appearing = null;
+  }
+  // Whether a part of the element is shown only while somebody points at it.
+  appears(el) {
+    this.appearing ??= appearing();
+    return Array.from(el.querySelectorAll('*')).some(part => this.appearing.some(css => part.matches(css)));
   }
   name(el) {
     if (!this.names.has(el)) this.names.set(el, nameOf(el));
@@ -335,7 +360,7 @@ const waysTo = (el, look) => {
   }
   const role = roleOf(el);
   const name = /^[a-z]{1,30}$/.test(role) ? look.name(el) : '';
-  if (/[\p{L}\p{N}]/u.test(name) && name.length <= LONGEST_NAME) {
+  if (/[\p{L}\p{N}]/u.test(name) && name.length <= LONGEST_NAME && !(isNamedByContent(el) && look.appears(el))) {
     const same = look.roles.get(role).filter(it => look.name(it) === name && !isOutOfTree(it));
     ways.push([{ kind: 'role', name, role }, same]);
   }

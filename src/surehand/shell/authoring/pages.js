@@ -70,7 +70,7 @@ const landmarksOf = look => {
     const named = (look.roles.get(role) ?? []).filter(el => !isOutOfTree(el) && look.shows(el)).slice(0, 60);
     for (const el of named.sort((a, b) => near(a) - near(b))) {
       const name = look.name(el);
-      if (!name || name.length > LONGEST_NAME) continue;
+      if (!name || name.length > LONGEST_NAME || (isNamedByContent(el) && look.appears(el))) continue;
       const matches = look.roles.get(role).filter(it => look.name(it) === name && !isOutOfTree(it)).length;
       if (matches === 1) found.push({ target: { kind: 'role', name, role }, matches });
       if (found.length >= MOST_WAYS || (role !== 'heading' && found.length >= 6)) return found;
