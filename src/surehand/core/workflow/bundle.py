@@ -136,6 +136,8 @@ class FillStep:
     """Enter a text into a field, leave it, and read it back from the field.
 
     ``form`` is how the app writes a date. ``part_of_record`` is false for what is not saved, such as a search.
+    ``optional``, of this and the following kinds, is true where a person confirmed that a run which stops at the step
+    may go on without it; it is left out anywhere else.
     """
 
     id: Identifier
@@ -147,6 +149,7 @@ class FillStep:
     then: Key | None = None
     form: DateForm = DateForm.ISO
     part_of_record: bool = True
+    optional: bool | None = None
 
 
 @frozen
@@ -165,6 +168,7 @@ class ChooseStep:
     search: SearchBy | None = None
     shown: Target | None = None
     part_of_record: bool = True
+    optional: bool | None = None
 
 
 @frozen
@@ -176,6 +180,7 @@ class CheckStep:
     target: Target
     value: Value
     part_of_record: bool = True
+    optional: bool | None = None
 
 
 @frozen
@@ -186,6 +191,7 @@ class ClickStep:
     page: PageGate
     target: Target
     dialog: DialogAnswer | None = None
+    optional: bool | None = None
 
 
 EnteringStep = FillStep | ChooseStep | CheckStep
@@ -407,6 +413,9 @@ def _step_rules(bundle: Bundle, declared: dict[str, Parameter]) -> Iterator[tupl
     yield "a key that breaks lines follows a text of several lines", not any(_breaks(declared, step) for step in fills)
     yield "only a list is searched, or shows its choice elsewhere", all(map(_control_fits, choices))
     yield "a box is neither true nor false", all(_is_box(declared, value) for value in boxes)
+    optional = [step for step in bundle.steps if not isinstance(step, OpenStep) and step.optional is not None]
+    yield "a step that is not optional says so", all(step.optional for step in optional)
+    yield "a part of the record is optional", not any(step in _recorded(bundle) for step in optional)
 
 
 def _address_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:

@@ -15,6 +15,8 @@ Laws of this module:
   run is never proven.
 - Work that the records already show as done is not done again: the run stops before the save.
 - A value that would change the address in which it stands is taken for a wrong record, before anything is opened.
+- A run that goes on after a person's work repeats no act: what acts is left to the person, what looks looks again, and
+  whatever was read for the save before is read anew.
 """
 
 from collections.abc import Mapping
@@ -226,6 +228,69 @@ def start(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[State, Command]:
         return _halted(bundle, PauseCategory.IDENTITY)
     state = Entering(bundle, inputs, compile_plan(bundle, inputs))
     return state, state.plan[0].command
+
+
+def resume(
+    bundle: Bundle, inputs: Mapping[str, str], at: int, guarded: Records, *, skip: bool = False
+) -> tuple[State, Command]:
+    """Go on with a run that stopped, after a person prepared its page.
+
+    Args:
+        bundle: The workflow.
+        inputs: The accepted inputs of the run.
+        at: The instruction at which the run stopped, counted from 0.
+        guarded: What was read of the guarded members before the page was opened.
+        skip: Whether the step at which it stopped is left out rather than done by the person.
+
+    Raises:
+        ValueError: The inputs are not accepted ones, nothing can go on from there, or the step may not be left out.
+    """
+    state, command = start(bundle, inputs)
+    if not isinstance(state, Entering):
+        return state, command
+    if not 0 <= at < len(state.plan) - 1:
+        raise ValueError("a run goes on only from before its save")
+    begin = _behind_optional(bundle, inputs, at) if skip else at + (not _looks(state.plan[at]))
+    if begin is None:
+        raise ValueError("only an optional step may be left out")
+    # What is read for the save is read with nothing between: from its beginning, or not yet.
+    begin = min(begin, _baseline_at(state.plan))
+    return evolve(state, at=begin, guarded=guarded), state.plan[begin].command
+
+
+def may_skip(bundle: Bundle, inputs: Mapping[str, str], at: int) -> bool:
+    """Whether a run that stopped at this instruction may go on without its step."""
+    return _behind_optional(bundle, inputs, at) is not None
+
+
+def _behind_optional(bundle: Bundle, inputs: Mapping[str, str], at: int) -> int | None:
+    """The first instruction behind the optional step that acts here; a check is never left out by itself."""
+    first = 1 if bundle.guards else 0
+    for item in bundle.steps:
+        instructions = _instructions(item, inputs)
+        behind = first + len(instructions)
+        if first <= at < behind:
+            acts = not _looks(instructions[at - first])
+            return behind if acts and not isinstance(item, OpenStep) and item.optional else None
+        first = behind
+    return None
+
+
+def _looks(instruction: Instruction) -> bool:
+    """Whether an instruction only looks at the page or the records."""
+    match instruction:
+        case Act(command=command):
+            return isinstance(command, CheckPage)
+        case Echo() | Identify() | TakeGuards() | TakeBaseline():
+            return True
+        case Deliver():
+            return False
+        case _:  # pragma: no cover
+            assert_never(instruction)
+
+
+def _baseline_at(plan: tuple[Instruction, ...]) -> int:
+    return next(at for at, instruction in enumerate(plan) if isinstance(instruction, TakeBaseline))
 
 
 def step(state: State, observation: Observation) -> tuple[State, Command]:
