@@ -1,4 +1,4 @@
-"""Runs the mutants: ``python -m tests.mutation [--module NAME ...] [--mutant PART ...] [--verbose]``."""
+"""Runs the mutants: ``python -m tests.mutation [--module NAME ...] [--mutant PART ...] [--verbose] [--keep]``."""
 
 import sys
 from pathlib import Path

@@ -23,6 +23,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -30,17 +31,16 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Final, NoReturn
 
 import pytest
-from attrs import frozen
 from hypothesis import HealthCheck, Phase, settings
 
 from mutation.operators import Enums, Mutant, enums_of, mutants, original
+from mutation.scores import HEADING, PAGE, ROOT, Score, keep, line, page, read, together
 from mutation.targets import TARGETS, Target
 
 #: The share of the mutants that are not equivalent which the tests have to kill.
 REQUIRED: Final = 0.95
 
-_ROOT: Final = Path(__file__).parents[2]
-_SOURCE: Final = _ROOT / "src"
+_SOURCE: Final = ROOT / "src"
 _SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
 _PROFILE: Final = "mutation"
 #: The warning is about what is loaded before a session begins.
@@ -54,33 +54,12 @@ _OPTIONS: Final = (
 )
 _SURVIVED: Final = "survived"
 _CANNOT: Final = "cannot be exchanged"
+_LATE: Final = "not in time"
 #: Bytes of the longest verdict.
 _LONGEST: Final = 4000
 _MEMORY_DISK: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - folders are made by tempfile
 #: A mutant may take so many times what the module without a fault takes, and never less than the seconds beside it.
 _PATIENCE: Final = (5.0, 30.0)
-
-
-@frozen
-class Score:
-    """What became of the mutants of one module."""
-
-    module: str
-    killed: int
-    equivalent: int
-    known: int
-    surprises: tuple[str, ...]
-    seconds: float
-
-    @property
-    def total(self) -> int:
-        """All mutants."""
-        return self.killed + self.equivalent + self.known + len(self.surprises)
-
-    @property
-    def share(self) -> float:
-        """How many of those that are not equivalent were killed."""
-        return self.killed / max(self.total - self.equivalent, 1)
 
 
 class _Changed(MetaPathFinder, Loader):
@@ -135,17 +114,17 @@ class _Campaign:
         source = self._path.read_text(encoding="utf-8")
         self._require_survival(original(source, str(self._path)), session)
         patience = max(_PATIENCE[0] * (time.monotonic() - began), _PATIENCE[1])
-        named = tomllib.loads(_SURVIVORS.read_text(encoding="utf-8"))
         equivalent, known = (
-            self._chosen(named.get(kind, {}).get(self._target.module, {})) for kind in ("equivalent", "known")
+            self._chosen(named_survivors(kind).get(self._target.module, {})) for kind in ("equivalent", "known")
         )
         survived: set[str] = set()
-        killed = 0
+        killed = late = 0
         for mutant in mutants(source, str(self._path), _enums(), only=self._target.only, texts=self._target.texts):
             if mutant.name not in self._chosen([mutant.name]):
                 continue
             verdict = self._verdict(mutant, session, patience)
             killed += verdict != _SURVIVED
+            late += verdict == _LATE
             if verdict == _SURVIVED:
                 survived.add(mutant.name)
             if self._verbose or (verdict == _SURVIVED and mutant.name not in equivalent | known):
@@ -153,8 +132,9 @@ class _Campaign:
                 print(f"{module}:{mutant.line} {mutant.name}\n    {verdict}", file=sys.stderr, flush=True)  # noqa: T201 - a command's output
         surprises = sorted(survived - equivalent - known)
         surprises += [f"named and not surviving: {name}" for name in sorted((equivalent | known) - survived)]
-        counts = killed, len(survived & equivalent), len(survived & known), tuple(surprises)
-        self.score = Score(self._target.module, *counts, time.monotonic() - began)
+        counts = killed, late, len(survived & equivalent), len(survived & known), tuple(surprises)
+        digest = sha256(source.encode()).hexdigest()[:12]
+        self.score = Score(self._target.module, *counts, time.monotonic() - began, digest)
         return True
 
     def _chosen(self, names: Sequence[str] | dict[str, str]) -> set[str]:
@@ -202,7 +182,7 @@ def _forget_ours() -> None:
 def _is_ours(module: ModuleType) -> bool:
     path = Path(getattr(module, "__file__", None) or "/")
     return path.is_relative_to(_SOURCE) or (
-        path.is_relative_to(_ROOT / "tests") and path.parent != Path(__file__).parent
+        path.is_relative_to(ROOT / "tests") and path.parent != Path(__file__).parent
     )
 
 
@@ -241,7 +221,7 @@ def _elsewhere(judge: Callable[[], str], patience: float) -> str:
             with contextlib.suppress(ProcessLookupError):
                 kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    return said or ("the process ended" if ended else "not in time")
+    return said or ("the process ended" if ended else _LATE)
 
 
 def _tell(judge: Callable[[], str], folder: str, writes: int) -> NoReturn:
@@ -267,8 +247,14 @@ def _enums() -> Enums:
     }
 
 
+def named_survivors(kind: str) -> dict[str, dict[str, str]]:
+    """The survivors that are ``equivalent`` or ``known``: for each module their names, each with its reason."""
+    named: dict[str, dict[str, dict[str, str]]] = tomllib.loads(_SURVIVORS.read_text(encoding="utf-8"))
+    return named.get(kind, {})
+
+
 def prepare() -> None:
-    os.chdir(_ROOT)
+    os.chdir(ROOT)
     sys.path.insert(0, str(_SOURCE))
     settings.register_profile(
         _PROFILE,
@@ -285,28 +271,10 @@ def run(target: Target, wanted: Sequence[str], verbose: bool) -> Score:
     """The score of one module, from a test session of its own process."""
     _forget_ours()
     campaign = _Campaign(target, wanted, verbose=verbose)
-    pytest.main([*_OPTIONS, "--capture=no", "--no-header", "--no-summary", *target.tests], plugins=[campaign])
+    pytest.main([*_OPTIONS, "-q", "--capture=no", "--no-header", "--no-summary", *target.tests], plugins=[campaign])
     if campaign.score is None:
         raise SystemExit(f"{target.module} was not tried")
     return campaign.score
-
-
-def _table(scores: Sequence[Score]) -> str:
-    lines = [f"{'module':<36} {'mutants':>8} {'killed':>7} {'equivalent':>11} {'surviving':>10} {'score':>7} {'s':>6}"]
-    total = Score(
-        module="all",
-        killed=sum(score.killed for score in scores),
-        equivalent=sum(score.equivalent for score in scores),
-        known=sum(score.known for score in scores),
-        surprises=tuple(name for score in scores for name in score.surprises),
-        seconds=sum(score.seconds for score in scores),
-    )
-    lines += [
-        f"{score.module:<36} {score.total:>8,} {score.killed:>7,} {score.equivalent:>11} "
-        f"{score.known + len(score.surprises):>10} {score.share:>7.1%} {score.seconds:>6.0f}"
-        for score in (*scores, total)
-    ]
-    return "\n".join([*lines, *(f"not accounted for: {name}" for name in total.surprises)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -315,11 +283,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--module", action="append", help="the end of a module's name, such as outcome.decide")
     parser.add_argument("--mutant", action="append", help="a part of a mutant's name; only such mutants are run")
     parser.add_argument("--verbose", action="store_true", help="tell of each mutant which test killed it")
+    parser.add_argument("--keep", action="store_true", help="keep the scores, and write the page of the documentation")
     chosen = parser.parse_args(arguments)
+    if chosen.keep and chosen.mutant:
+        parser.error("a score of some mutants is no score to keep")
     targets = [each for each in TARGETS if not chosen.module or each.module.endswith(tuple(chosen.module))]
     if not targets:
         parser.error("no such module")
     prepare()
-    scores = [run(target, chosen.mutant or [""], chosen.verbose) for target in targets]
-    print(_table(scores), flush=True)  # noqa: T201 - a command's output
+    print(HEADING, flush=True)  # noqa: T201 - a command's output
+    scores: list[Score] = []
+    for target in targets:
+        scores.append(run(target, chosen.mutant or [""], chosen.verbose))
+        print(line(scores[-1]), flush=True)  # noqa: T201 - as above
+        if chosen.keep:
+            keep(scores[-1], part=bool(target.only) or not target.texts)
+            PAGE.write_text(page(read(), named_survivors("known")), encoding="utf-8")
+    total = together("all", scores)
+    print("\n".join([line(total), *(f"not accounted for: {name}" for name in total.surprises)]))  # noqa: T201 - as above
     return int(any(score.surprises or score.share < REQUIRED for score in scores))

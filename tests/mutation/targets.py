@@ -45,6 +45,32 @@ _SQLITE: Final = (
     "tests/integration/test_store_files.py::TestDiskThatRefuses::test_a_ledger_that_was_removed_is_not_gone_on_with",
     *_STORE,
 )
+_CLAIMS: Final = (
+    "-k",
+    (
+        "not sqlite and not memory and not Memory and not fills_up and not Command and not command_line "
+        "and not shown_to_a_person and not wakes_up and not many_refusals and not runs_are_read and not another_path "
+        "and not leaves_nothing and not file_system_that_sqlite and not wrong_store and not without_a_guard"
+    ),
+    "tests/integration/test_store_claims.py",
+    "tests/integration/test_store_conformance.py::TestMisuse",
+    "tests/integration/test_store_conformance.py::TestThreads",
+    "tests/integration/test_store_restored.py",
+    "tests/integration/test_store_files.py::TestPrivacy",
+    "tests/integration/test_store_files.py::TestDiskThatRefuses",
+    "tests/integration/test_store_files.py::TestKinds",
+    "tests/integration/test_retention.py",
+    "tests/integration/test_store_conformance.py::TestSameAnswers",
+)
+_RESTORED: Final = ("tests/integration/test_store_restored.py", "-k", "not Command")
+#: Without the audit of the whole domain, which takes half a minute.
+_AUDIT: Final = (
+    "tests/properties/test_outcome_audit.py::TestLessEvidence",
+    "tests/properties/test_outcome_audit.py::TestTheDomain",
+    "tests/properties/test_outcome_audit.py::TestTheAuditCatches",
+    "-k",
+    "not the_product_of_everything and not under_exactly_one_reason",
+)
 
 
 @frozen
@@ -63,6 +89,8 @@ TARGETS: Final = (
     Target("surehand.core.outcome.reasons", _OUTCOME),
     Target("surehand.core.outcome.result", _OUTCOME),
     Target("surehand.core.outcome.wording", _OUTCOME),
+    Target("surehand.core.outcome.proof", _AUDIT),
+    Target("surehand.core.outcome.domain", _AUDIT),
     Target("surehand.core.request.gate", _REQUEST),
     Target("surehand.core.request.keys", _REQUEST),
     Target("surehand.core.request.record", _REQUEST),
@@ -133,4 +161,7 @@ TARGETS: Final = (
         texts=False,
     ),
     Target("surehand.shell.store.sqlite_rows", _SQLITE, texts=False),
+    Target("surehand.shell.store.claims", _CLAIMS, texts=False),
+    Target("surehand.shell.store.seal", _RESTORED, texts=False),
+    Target("surehand.shell.store.restored", _RESTORED, texts=False),
 )
