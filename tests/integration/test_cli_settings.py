@@ -83,6 +83,27 @@ class TestWhatIsNotUnderstoodIsAnError:
             settings(environ={"SUREHAND_CONFIG": str(tmp_path / "none.toml")})
 
 
+class TestDecisionsThatActNeedTheFile:
+    """Continue and Skip are served over the operator's own apps only where the settings file says so."""
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [("", False), ("[attended]\n", False), ("no", False), ("yes", True)],
+    )
+    def test_it_says_yes_or_no(self, tmp_path: Path, text: str, expected: bool) -> None:
+        written = f'[attended]\ncontinue_and_skip = "{text}"' if text in {"yes", "no"} else text
+
+        assert settings(environ=config(tmp_path, written)).continue_and_skip is expected
+
+    @pytest.mark.parametrize(
+        "text",
+        ['[attended]\ncontinue_and_skip = "maybe"', "[attended]\ncontinue_and_skip = true", '[attended]\nx = "yes"'],
+    )
+    def test_any_other_word_is_an_error(self, tmp_path: Path, text: str) -> None:
+        with pytest.raises(ConfigError):
+            settings(environ=config(tmp_path, text))
+
+
 BUNDLES = """
 [bundles]
 folder = "/from/file"

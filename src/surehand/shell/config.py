@@ -24,6 +24,7 @@ VARIABLES: Final = {"runs_dir": "SUREHAND_RUNS_DIR", "sandbox_engine": "SUREHAND
 #: The tables of the file, each with the names that it may hold; ``None`` stands for names of the operator's choice.
 TABLES: Final[dict[str, frozenset[str] | None]] = {
     "bundles": frozenset({"folder", "profile", "policy", "key_file"}),
+    "attended": frozenset({"continue_and_skip"}),
     "databases": None,
     "apps": None,
 }
@@ -84,7 +85,15 @@ class BundleSettings:
 class Settings:
     """The settings in force.
 
-    ``sandbox_defaults`` lets the sandbox fill in the demonstration's values for inputs that a call leaves out.
+    Args:
+        runs_dir: The folder under which the state lies.
+        sandbox_engine: What executes the sandbox workflow.
+        headed: Whether the browser is shown.
+        bundles: The workflows of the operator's own.
+        sandbox_defaults: Whether the sandbox fills in the demonstration's values for inputs that a call leaves out.
+        attended: Whether a person answers stopped runs, so that their windows are kept.
+        frames: Whether a picture of the stopped page is kept, encrypted, for that person.
+        continue_and_skip: Whether clients may be served the decisions that act in the operator's own apps.
     """
 
     runs_dir: Path
@@ -92,6 +101,9 @@ class Settings:
     headed: bool = False
     bundles: BundleSettings | None = None
     sandbox_defaults: bool = False
+    attended: bool = False
+    frames: bool = False
+    continue_and_skip: bool = False
 
     @property
     def state_folder(self) -> Path:
@@ -146,7 +158,14 @@ def settings(
         sandbox_engine=_engine(engine),
         headed=headed,
         bundles=None if bundles is None else _bundle_settings(bundles, tables),
+        continue_and_skip=_is_yes(tables.get("attended", {}).get("continue_and_skip", "no")),
     )
+
+
+def _is_yes(word: str) -> bool:
+    if word not in {"yes", "no"}:
+        raise ConfigError('continue_and_skip must be "yes" or "no"')
+    return word == "yes"
 
 
 def _bundle_settings(said: BundleArguments, tables: dict[str, dict[str, str]]) -> BundleSettings | None:
@@ -250,7 +269,7 @@ def _file_settings(path: Path | None) -> tuple[dict[str, str], dict[str, dict[st
         raise ConfigError("the settings file cannot be read as TOML") from None
     tables = {name: _table(name, content.pop(name)) for name in TABLES if name in content}
     if not content.keys() <= VARIABLES.keys():
-        raise ConfigError("the settings file may hold runs_dir, sandbox_engine and the tables bundles, databases, apps")
+        raise ConfigError(f"the settings file may hold runs_dir, sandbox_engine and the tables {', '.join(TABLES)}")
     return _texts(content), tables
 
 
