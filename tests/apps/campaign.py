@@ -6,7 +6,7 @@ Laws of this module:
   written" when the store is as it was.
 - However a request is repeated under its id, no second record comes of it.
 
-``python -m tests.apps.campaign [--app NAME ...] [--inputs N] [--faults] [--json FILE]``
+``python -m tests.apps.campaign [--app NAME ...] [--inputs N] [--faults] [--json FILE] [--table FILE ...]``
 """
 
 import argparse
@@ -16,14 +16,13 @@ import os
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import attrs
 from attrs import frozen
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -31,30 +30,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from apps.apps import App, AppName, Saved, free_port, running
 from apps.demonstration import Demonstration, Difference, Values, demonstration_of, difference
 from apps.proxy import Fault, Proxy, standing_before
+from apps.table import NO_FAULT, Row, Runs, tables
 from apps.workflow import NotCompiledError, Sheet, compiled, inputs_for, install, record, sheet_of
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
+from surehand.core.wire import from_wire, to_wire
 from surehand.shell.api import Surehand
 from surehand.shell.config import BundleArguments, settings
 from surehand.shell.sessions import SessionStore
 
 #: Seconds that a run may take on a busy machine.
 _WAIT_SECONDS: Final = 300
-
-
-@frozen
-class Row:
-    """One run: what was answered at first and at last, what the store says, and which promises were broken."""
-
-    app: str
-    number: int
-    fault: str
-    outcome: str
-    reason: str
-    again: str
-    stored: str
-    seconds: float
-    broken: tuple[str, ...]
 
 
 @frozen
@@ -101,7 +87,7 @@ def _call(rig: Rig, place: int, request_id: str, before: list[Saved], fault: Fau
 
 
 def _run(rig: Rig, place: int, fault: Fault | None) -> Row:
-    name = fault.value if fault else "none"
+    name = fault.value if fault else NO_FAULT
     request_id = f"{rig.app.name.value}-{name}-{place}"
     before, began = rig.app.records(), time.monotonic()
     first = _call(rig, place, request_id, before, fault)
@@ -118,6 +104,7 @@ def _run(rig: Rig, place: int, fault: Fault | None) -> Row:
         again=f"{again.result.outcome.value}/{again.result.reason.value}",
         stored="as intended" if right else "nothing" if not size else f"otherwise ({size})",
         seconds=round(seconds, 1),
+        date=datetime.now(UTC).date().isoformat(),
         broken=tuple(broken_promises(first, again, right)),
     )
 
@@ -174,15 +161,8 @@ def _print(row: Row) -> None:
     sys.stdout.flush()
 
 
-def _summary(rows: Sequence[Row]) -> None:
-    """One line for each app and fault."""
-    sys.stdout.write("\napp          fault                runs  done  other  wrong\n")
-    groups = {(row.app, row.fault) for row in rows}
-    for app, fault in sorted(groups):
-        here = [row for row in rows if (row.app, row.fault) == (app, fault)]
-        outcomes = Counter(row.outcome for row in here)
-        done, wrong = outcomes["done"], sum(bool(row.broken) for row in here)
-        sys.stdout.write(f"{app:12} {fault:18} {len(here):6} {done:5} {len(here) - done:6} {wrong:6}\n")
+def _read(file: Path) -> Sequence[Row]:
+    return from_wire(json.loads(file.read_text(encoding="utf-8")), Runs).unwrap().runs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -199,7 +179,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--inputs", type=int, default=10)
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--json", type=Path, help="write every run into this file")
+    parser.add_argument("--table", type=Path, nargs="+", help="run nothing: print the tables of files of runs")
     given = parser.parse_args(arguments)
+    if given.table:
+        sys.stdout.write(tables([row for file in given.table for row in _read(file)]))
+        return 0
     rows: list[Row] = []
     stopped = 0
     for name in map(AppName, given.app or [name.value for name in AppName]):
@@ -211,9 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stopped += 1
             why = str(error) if isinstance(error, NotCompiledError) else traceback.format_exc()
             sys.stdout.write(f"{name.value}: no workflow\n{why}\n")
-    _summary(rows)
+    sys.stdout.write(f"\n{tables(rows)}")
     if given.json:
-        given.json.write_text(json.dumps([attrs.asdict(row) for row in rows], indent=1), encoding="utf-8")
+        given.json.write_text(json.dumps(to_wire(Runs(tuple(rows))), indent=1), encoding="utf-8")
     return 1 if stopped or any(row.broken for row in rows) else 0
 
 

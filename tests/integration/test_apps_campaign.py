@@ -4,26 +4,31 @@ Laws:
 
 - The proxy spoils one save as it was told, and passes everything else as it came.
 - The judge finds every broken promise that the store shows, and no other.
+- The tables count every run, and leave out no broken promise.
 - A task that was demonstrated once is done again with other inputs, and is there once.
 """
 
+import json
 import re
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection, RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Final
 
 import pytest
 from attrs import define, field
 
 from apps.apps import AppName, free_port
-from apps.campaign import Call, broken_promises, campaign
+from apps.campaign import Call, broken_promises, campaign, main
 from apps.demonstration import Difference, difference
 from apps.proxy import Fault, Proxy, SaveSign, standing_before
+from apps.table import Row, Runs, tables
 from surehand.core.outcome.reasons import REASONS, Reason
 from surehand.core.outcome.result import Answer, CallFacts, CheckedHow, EngineName, Mode, RunResult, render
+from surehand.core.wire import to_wire
 
 SAVE: Final = SaveSign("POST", re.compile("/save"), re.compile(b"final"))
 NOTHING: Final = Difference((), (), ())
@@ -213,3 +218,44 @@ class TestATaskThatWasShownIsDoneAgain:
         assert [()] * 3 == [row.broken for row in rows]
         assert ["as intended", "as intended", "nothing"] == [row.stored for row in rows]
         assert ["done", "done", "not_sure_if_saved"] == [row.outcome for row in rows]
+
+
+class TestTheTables:
+    """Every run is counted once in each table that it belongs to, and a broken promise is never left out."""
+
+    def row(self, outcome: str, reason: str, fault: str = "none", broken: tuple[str, ...] = ()) -> Row:
+        """One run of an app."""
+        return Row("app", 1, fault, outcome, reason, "", "", 1.5, "2026-01-02", broken)
+
+    def test_count_what_came_of_the_runs(self) -> None:
+        done = self.row("done", "saved_and_checked")
+        rows = [done, done, self.row("needs_review", "person_needed")]
+
+        text = tables(rows)
+
+        assert "| app | 3 | 2 | 0 | 1 | 0 | 1 `person_needed` | 0 |" in text
+        assert "2026-01-02" in text
+        assert "3 runs, 2 of them `done` and true (66 %)." in text
+        assert "spoiled" not in text
+
+    def test_name_broken_promises(self) -> None:
+        rows = [
+            self.row("done", "saved_and_checked", "slow", ("a false done",)),
+            self.row("not_sure_if_saved", "save_not_confirmed", "slow"),
+            self.row("done", "saved_and_checked", "response_lost"),
+        ]
+
+        text = tables(rows)
+
+        assert "| slow | 2 | 1 | 1 | 0 | 0 | 1 `save_not_confirmed` | 1 a false done |" in text
+        assert "| response lost | 1 | 1 | 0 | 0 | 0 |  | 0 |" in text
+        assert text.count("| all | 3 | 2 | 1 | 0 | 0 |  | 1 a false done |") == 2
+        assert text.count("3 runs, 1 of them `done` and true (33 %).") == 2
+
+    def test_are_the_same_from_a_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        rows = (self.row("done", "saved_and_checked"), self.row("needs_review", "person_needed", "slow"))
+        for number, row in enumerate(rows):
+            (tmp_path / f"{number}.json").write_text(json.dumps(to_wire(Runs((row,)))), encoding="utf-8")
+
+        assert 0 == main(["--table", str(tmp_path / "0.json"), str(tmp_path / "1.json")])
+        assert tables(rows) == capsys.readouterr().out
