@@ -11,7 +11,7 @@ from support.stores import BROKEN, DONE, draft, key, refusal, result_of, run_id,
 from surehand.core.outcome.evidence import OwnerGone, Phase
 from surehand.core.request.gate import Replay, Start
 from surehand.core.request.record import RunRecord
-from surehand.shell.store import claims
+from surehand.shell import files
 from surehand.shell.store.base import StoreCorruptError, StoreNewerError, StoreUnavailableError
 from surehand.shell.store.claims import ClaimStore
 
@@ -168,8 +168,8 @@ class TestWhoComesSecond:
 
     def test_a_request_that_was_reserved_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(ClaimStore.open(tmp_path)) as first, closing(ClaimStore.open(tmp_path)) as second:
-            links = after(lambda: first.reserve(draft(1)), claims.link_exclusively)
-            monkeypatch.setattr(claims, "link_exclusively", links)
+            links = after(lambda: first.reserve(draft(1)), files.link_exclusively)
+            monkeypatch.setattr("surehand.shell.store.claims.link_exclusively", links)
             decision = second.reserve(draft(2))
 
             assert isinstance(decision, Replay)
@@ -182,8 +182,8 @@ class TestWhoComesSecond:
         with closing(ClaimStore.open(tmp_path)) as owner, closing(ClaimStore.open(tmp_path)) as sweeper:
             record = started(owner.reserve(draft(1)))
             gone = result_of(record, OwnerGone(Phase.RESERVED, journaled=True))
-            writes = after(lambda: sweeper.settle_owner_gone(record, gone), claims.write_durably)
-            monkeypatch.setattr(claims, "write_durably", writes)
+            writes = after(lambda: sweeper.settle_owner_gone(record, gone), files.write_durably)
+            monkeypatch.setattr("surehand.shell.store.claims.write_durably", writes)
 
             assert not owner.begin_delivery(record.run_id, record.owner)
             kept = owner.load(record.run_id)
@@ -192,8 +192,8 @@ class TestWhoComesSecond:
     def test_a_run_that_was_started_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(ClaimStore.open(tmp_path)) as one, closing(ClaimStore.open(tmp_path)) as other:
             record = started(one.reserve(draft(1)))
-            writes = after(lambda: one.mark_started(record.run_id, record.owner), claims.write_durably)
-            monkeypatch.setattr(claims, "write_durably", writes)
+            writes = after(lambda: one.mark_started(record.run_id, record.owner), files.write_durably)
+            monkeypatch.setattr("surehand.shell.store.claims.write_durably", writes)
 
             assert other.begin_delivery(record.run_id, record.owner)
             assert [f"{run_id(1)}.{move}" for move in range(3)] == names_in(tmp_path, "runs")
@@ -204,8 +204,8 @@ class TestWhoComesSecond:
         with closing(ClaimStore.open(tmp_path)) as owner, closing(ClaimStore.open(tmp_path)) as sweeper:
             record = started(owner.reserve(draft(1)))
             gone = result_of(record, OwnerGone(Phase.RESERVED, journaled=True))
-            writes = after(lambda: owner.mark_started(record.run_id, record.owner), claims.write_durably)
-            monkeypatch.setattr(claims, "write_durably", writes)
+            writes = after(lambda: owner.mark_started(record.run_id, record.owner), files.write_durably)
+            monkeypatch.setattr("surehand.shell.store.claims.write_durably", writes)
 
             assert not sweeper.settle_owner_gone(record, gone)
             assert owner.begin_delivery(record.run_id, record.owner)
