@@ -1,0 +1,65 @@
+"""A goal for whoever plans and acts towards it, and what became of it.
+
+Laws of this module:
+
+- Only ``TaskRunner.run(task) -> Task`` is relied upon; how a task runner works is its own affair.
+- What a task cannot prove about the record is unknown, and unknown is where it begins.
+"""
+
+from enum import Enum, unique
+from typing import Protocol
+
+from attrs import field, frozen
+
+from surehand.core.orchestration.result import StepEnd, StepFailure, judged
+from surehand.core.orchestration.text import Bindings
+from surehand.core.outcome.reasons import RecordChanged
+
+
+@unique
+class TaskStatus(Enum):
+    """How a task stands."""
+
+    PENDING = "pending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@frozen(kw_only=True)
+class Task:
+    """A task.
+
+    Args:
+        id: Its name, the same for every try.
+        goal: What is to be reached.
+        status: How it stands.
+        failure_reason: Why it failed, as a closed code of the task runner.
+        record_changed: Whether a record changed, as far as the task runner can prove it.
+        outputs: What it found.
+    """
+
+    id: str
+    goal: str = field(repr=False)
+    status: TaskStatus = TaskStatus.PENDING
+    failure_reason: str | None = None
+    record_changed: RecordChanged = RecordChanged.UNKNOWN
+    outputs: Bindings = field(default=(), repr=False)
+
+
+class TaskRunner(Protocol):
+    """Works on one task until it ends."""
+
+    def run(self, task: Task) -> Task:
+        """The task as it ended: ``succeeded`` or ``failed``."""
+        ...
+
+
+def end_of_task(task: Task) -> StepEnd:
+    """The end of a step by its task; one that did not succeed failed."""
+    return judged(
+        success=task.status is TaskStatus.SUCCEEDED,
+        changed=task.record_changed,
+        failure=StepFailure.TASK_FAILED,
+        reference=task.id,
+        outputs=task.outputs,
+    )

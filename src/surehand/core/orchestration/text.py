@@ -1,0 +1,65 @@
+"""Named texts, and texts with ``{name}`` in them.
+
+Laws of this module:
+
+- A value is put in as it is and never read for names again.
+- A name without a value is told, never left standing and never taken for an empty text.
+- No value stands in a repr.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from attrs import field, frozen
+from returns.result import Failure, Result, Success
+
+from surehand.core.schema import Items, Text
+
+_NAME: Final = "[a-z][a-z0-9_]{0,39}"
+_PLACE: Final = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}", re.ASCII)
+
+Name = Annotated[str, Text(pattern=f"^{_NAME}$")]
+
+
+@frozen
+class Binding:
+    """A name and its text."""
+
+    name: Name
+    value: Annotated[str, Text(max_length=20_000)] = field(repr=False)
+
+
+Bindings = Annotated[tuple[Binding, ...], Items(max_items=200)]
+
+
+def bound(values: Mapping[str, str]) -> tuple[Binding, ...]:
+    """A mapping as bindings, in the order of their names."""
+    return tuple(Binding(name, values[name]) for name in sorted(values))
+
+
+def by_name(bindings: tuple[Binding, ...]) -> dict[str, str]:
+    """The texts by their names; of two under one name the later."""
+    return {each.name: each.value for each in bindings}
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names that a text asks for; ``{{name}}`` stands for itself."""
+    return frozenset(found[2] for found in _PLACE.finditer(text) if found[2])
+
+
+def filled(text: str, values: Mapping[str, str]) -> Result[str, frozenset[str]]:
+    """The text with its values, or the names that have none."""
+    missing = names_in(text) - values.keys()
+    if missing:
+        return Failure(frozenset(missing))
+    return Success(_PLACE.sub(lambda found: values[found[2]] if found[2] else f"{{{found[1]}}}", text))
+
+
+def all_filled(bindings: tuple[Binding, ...], values: Mapping[str, str]) -> Result[dict[str, str], frozenset[str]]:
+    """Every binding with its values, or all names that have none."""
+    texts = {each.name: filled(each.value, values) for each in bindings}
+    missing = [text.failure() for text in texts.values() if isinstance(text, Failure)]
+    if missing:
+        return Failure(frozenset[str]().union(*missing))
+    return Success({name: text.unwrap() for name, text in texts.items()})
