@@ -171,6 +171,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"parameters": (*PARAMETERS, OTHER_BOX), **steps(check(FromInput("signed")))},
         "a box is neither true nor false",
     ),
+    "a part of the record that is optional": (
+        steps(fill(part_of_record=True, optional=True)),
+        "a part of the record is optional",
+    ),
+    "a step that says that it is not optional": (steps(evolve(click(label("x")), optional=False)), "says so"),
     "a box with an empty word": (steps(check(Constant(""))), "may be empty"),
     "a place of an input that is not declared": (steps(OpenStep("extra", "/p/{nobody}")), "is not declared"),
     "a place of an input that may be empty": (steps(OpenStep("extra", "/p/{code}")), "may be empty"),
