@@ -2,7 +2,8 @@
 
 Laws of this module:
 
-- The pure machine decides inside one immediate transaction. ``True`` means that this call did it, and that it is on disk.
+- The pure machine decides inside one immediate transaction. ``True`` means that this call did it, and that it is on
+  disk.
 - A run's own row never changes. Pauses, issues, decisions and continuations are kept beside it and never vanish.
 - A decision is on disk before it is claimed, and its claim with its continuation before anything is performed: two
   flushed commits.
@@ -63,7 +64,10 @@ class Opening:
 
 
 class AttentionStore(Protocol):
-    """What a store keeps about stopped runs; all methods are safe to call from any thread, and may raise ``StoreError``."""
+    """What a store keeps about stopped runs.
+
+    All methods are safe to call from any thread. All may raise ``StoreError``.
+    """
 
     # Pauses.
 
@@ -76,7 +80,7 @@ class AttentionStore(Protocol):
         ...
 
     def open_reviews(self, limit: int, after: str | None = None) -> tuple[Review, ...]:
-        """The pauses that wait for a person, newest first; those behind ``after``, a pause that need not wait any more."""
+        """The pauses that wait for a person, newest first; with ``after``, those behind that pause."""
         ...
 
     def lineage(self, run_id: str) -> tuple[str, ...]:
