@@ -7,7 +7,6 @@ Laws of this module:
 - What was filled in is judged here and kept nowhere.
 """
 
-from enum import Enum, unique
 from typing import Final, cast
 
 from attrs import field, frozen
@@ -22,14 +21,6 @@ CODE: Final = "code"
 _MOST_TYPED: Final = 20
 
 Json = dict[str, object]
-
-
-@unique
-class Unconfirmed(Enum):
-    """Why nothing was decided."""
-
-    NOT_ACCEPTED = "not_accepted"
-    NOT_CONFIRMED = "not_confirmed"
 
 
 @frozen
@@ -100,23 +91,20 @@ def form_schema(action: Action, *, with_code: bool) -> Json:
     return {"type": "object", "properties": members, "required": list(members)}
 
 
-def judge_answer(accepted: str, content: object, *, with_code: bool) -> Confirmed | Unconfirmed:
-    """What an answer to the form says.
+def judge_answer(accepted: str, content: object, *, with_code: bool) -> Confirmed | None:
+    """What an answer to the form says; ``None`` for everything that does not confirm.
 
     Args:
         accepted: What the client tells that the person did.
         content: What was filled in.
         with_code: Whether a code was asked for.
     """
-    if accepted != ACCEPT:
-        return Unconfirmed.NOT_ACCEPTED
-    answers = cast("dict[object, object]", content) if isinstance(content, dict) else {}
-    code = answers.get(CODE)
-    complete = set(answers) == ({CONFIRM, CODE} if with_code else {CONFIRM}) and answers[CONFIRM] is True
-    if not complete or (with_code and not _is_code(code)):
-        return Unconfirmed.NOT_CONFIRMED
-    return Confirmed(code if isinstance(code, str) else None)
-
-
-def _is_code(typed: object) -> bool:
-    return isinstance(typed, str) and 0 < len(typed) <= _MOST_TYPED
+    if accepted != ACCEPT or not isinstance(content, dict):
+        return None
+    answers = cast("dict[object, object]", content)
+    if set(answers) != ({CONFIRM, CODE} if with_code else {CONFIRM}) or answers[CONFIRM] is not True:
+        return None
+    if not with_code:
+        return Confirmed()
+    code = answers[CODE]
+    return Confirmed(code) if isinstance(code, str) and 0 < len(code) <= _MOST_TYPED else None
