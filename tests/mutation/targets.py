@@ -5,9 +5,9 @@ from typing import Final
 from attrs import field, frozen
 
 _OUTCOME: Final = (
+    "tests/integration/test_decision_table.py::TestTheDecisionTable::test_is_not_stale_apart_from_its_counts",
     "tests/properties/test_outcome_consistency.py",
     "tests/properties/test_outcome_contract.py",
-    "tests/integration/test_decision_table.py::TestTheDecisionTable::test_is_not_stale_apart_from_its_counts",
     "tests/properties/test_outcome_audit.py::TestTheAuditCatches::test_the_true_judge_passes_the_smaller_audit",
 )
 _REQUEST: Final = (
@@ -71,6 +71,13 @@ _AUDIT: Final = (
     "-k",
     "not the_product_of_everything and not under_exactly_one_reason",
 )
+_FENCE: Final = (
+    "tests/properties/test_fence_gate.py",
+    "tests/properties/test_fence_journal.py",
+    "-k",
+    "not is_caught",
+)
+_OPERATION: Final = ("tests/properties/test_fence_operation.py", "-k", "not is_caught")
 
 
 @frozen
@@ -134,6 +141,9 @@ TARGETS: Final = (
     Target("surehand.core.workflow.policy", _GATE),
     Target("surehand.core.workflow.manifest", ("tests/properties/test_bundle_manifest.py",)),
     Target("surehand.core.workflow.envelope", ("tests/properties/test_bundle_manifest.py", "-k", "Envelopes")),
+    Target("surehand.core.workflow.fence", _FENCE),
+    Target("surehand.core.workflow.operation", _OPERATION),
+    Target("surehand.core.modes", ("tests/properties/test_modes.py",), texts=False),
     Target("surehand.shell.store.base", _SQLITE),
     Target("surehand.shell.store.memory", _STORE),
     Target(
