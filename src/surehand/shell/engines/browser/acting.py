@@ -68,7 +68,7 @@ class Hand:
     async def _click(self, element: Locator) -> FaultKind | None:
         try:
             await self._guard(element)
-            await element.click(timeout=self.view.limits.wait_ms)
+            await element.locator(selector("hand")).click(timeout=self.view.limits.wait_ms)
         except Error:
             return await self.view.why(element)
         return None

@@ -1,7 +1,8 @@
 // How the elements of a page are found and read, for selectors and for questions to the page alike.
 //
 // Laws of this file:
-// - It is one expression: a function that gives an object of functions. It keeps nothing but one guard for each window.
+// - It is one expression: a function that gives an object of functions. Each window keeps one guard, what showed a text
+//   before a list was opened, and which elements were read as fields; nothing of what they held.
 // - Names are compared as a whole. Only the white space of the layout is evened out; a no-break space is somebody's own.
 // - What stands beside a text is the one control there or, where there is none, the one text; several are none.
 // - Nothing is changed on the page: no attribute, no element, no style.
@@ -16,6 +17,8 @@
     '[role=combobox], [role=listbox], [role=spinbutton], [role=slider], [role=checkbox], [role=switch], [role=radio]';
   const DIALOGS = 'dialog[open], [role=dialog], [role=alertdialog], [aria-modal=true]';
   const OPTIONS = '[role=option], [role=menuitem], [role=menuitemradio], [role=menuitemcheckbox], [role=treeitem]';
+  // What stands in a place and is no text of it; in what shows a choice, a label is none either.
+  const NO_TEXT = 'button, [role=button], [aria-hidden=true], style, script';
   const BLOCKS = 'p, div, li, pre, blockquote, h1, h2, h3, h4, h5, h6';
   // Signs in elements of their own that open a list or take a choice away.
   const SIGN = /^[×✕✖✗⨯▾▼⌄▿▽]$/u;
@@ -69,22 +72,39 @@
     return false;
   };
 
+  const isRendered = el => isLaidOut(el, { visibilityProperty: true });
+  // Whether an element is cut to nothing, or lies outside of the page: it is there for readers of the screen alone.
+  const isCutAway = el => {
+    const style = getComputedStyle(el);
+    const { right, bottom, width, height } = el.getBoundingClientRect();
+    if (el.getClientRects().length === 0) return false;
+    if (style.position !== 'static' && (right + scrollX < 0 || bottom + scrollY < 0)) return true;
+    if (style.display !== 'inline' && style.overflow !== 'visible' && (width <= 1 || height <= 1)) return true;
+    return isNothing(style);
+  };
+  const isNothing = ({ position, clip, clipPath }) => {
+    const [top, right, bottom, left] = (/^rect\((.*)\)$/.exec(clip)?.[1] ?? '').split(/,? /).map(parseFloat);
+    const clips = position === 'absolute' || position === 'fixed';
+    if (clips && (right - left <= 1 || bottom - top <= 1)) return true;
+    return parseFloat(/^inset\(([\d.]+)%/.exec(clipPath)?.[1] ?? '0') >= 50 || /^(circle\(0|polygon\((0px 0px(, )?)+\))/.test(clipPath);
+  };
+
   const ownText = el => words(Array.from(childNodes(el), node => (node.nodeType === 3 ? node.data : '')).join(''));
-  // The text of an element without what is hidden, its buttons, and its signs.
-  const plain = el => words(plainParts(el).join(''));
-  const plainParts = el =>
+  // The text of an element without what nobody sees, its buttons, and its signs; all the text of one on a hidden part.
+  const plain = (el, leftOut = NO_TEXT) => words(plainParts(el, leftOut).join(''));
+  const plainParts = (el, leftOut) =>
     Array.from(childNodes(el)).flatMap(node => {
       if (node.nodeType === 3) return [node.data];
-      if (node.nodeType !== 1 || matches(node, 'button, [role=button], [aria-hidden=true], style, script')) return [];
-      if (!isLaidOut(node, { visibilityProperty: true }) || SIGN.test(words(node.textContent))) return [];
+      if (node.nodeType !== 1 || matches(node, leftOut) || SIGN.test(words(node.textContent))) return [];
+      if (isRendered(el) && (!isRendered(node) || isCutAway(node))) return [];
       const inline = getComputedStyle(node).display.startsWith('inline');
-      return inline ? plainParts(node) : [' ', ...plainParts(node), ' '];
+      return inline ? plainParts(node, leftOut) : [' ', ...plainParts(node, leftOut), ' '];
     });
 
   // Boxes
 
   const isBox = el => matches(el, BOXES);
-  const labels = el => Array.from(el.labels ?? []).filter(shown);
+  const labels = el => Array.from(el.labels ?? []).filter(label => shown(label) || !isRendered(parent(el)));
   const labelText = el => {
     const by = (el.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean);
     if (by.length) return words(by.map(id => rootOf(el).getElementById(id)).map(it => (it ? plain(it) : '')).join(' '));
@@ -99,7 +119,19 @@
     if (!isUnseenBox(el)) return [el];
     return labels(el).filter(label => label.querySelector('a[href], button') === null).slice(0, 1);
   };
-  const radios = els => Array.from(new Set(els.flatMap(el => (matches(el, RADIOS) ? [el] : all(el, RADIOS).filter(isSeen)))));
+  const radiosIn = el => all(el, RADIOS).filter(radio => isSeen(radio) || !isRendered(el));
+  const radios = els => Array.from(new Set(els.flatMap(el => (matches(el, RADIOS) ? [el] : radiosIn(el)))));
+
+  // What a person clicks who means this element: of a control that takes no click, the box that is drawn around it, as
+  // long as nothing else in it can be used.
+  const USABLE = `${CONTROLS}, button, a[href], input, [role=button], [role=link]`;
+  const handOf = el => {
+    const isOpen = matches(el, CONTROLS) && !matches(el, ':disabled, [aria-disabled=true]');
+    let box = el;
+    while (box && isOpen && getComputedStyle(box).pointerEvents === 'none') box = parent(box);
+    if (!box || all(box, USABLE).some(other => !within(other, el) && !within(el, other) && isSeen(other))) return el;
+    return box;
+  };
 
   // What stands beside a text
 
@@ -187,10 +219,12 @@
     const places = els.map(el => (el.name ? `${el.name} of ${Array.from(document.forms).indexOf(el.form)}` : closest(el, '[role=radiogroup]')));
     return els.length > 1 && els.every(el => matches(el, RADIOS)) && new Set(places).size === 1 && places[0] !== null;
   };
+  // In what a list shows, a no-break space is one of the layout's.
+  const spaced = text => words(text.replaceAll('\u00a0', ' '));
   const choice = el => {
     if (matches(el, 'input, textarea, select')) return value(el);
     const inner = all(el, 'input').filter(shown);
-    return plain(el) || (inner.length === 1 ? inner[0].value : '');
+    return spaced(plain(el, `${NO_TEXT}, label`)) || (inner.length === 1 ? inner[0].value : '');
   };
 
   // Where the page is
@@ -238,12 +272,20 @@
 
   const OPENED = Symbol.for('surehand.shown before');
   const optionsOf = (root, label) => {
-    const named = all(root, OPTIONS).filter(el => plain(el) === label);
+    const named = all(root, OPTIONS).filter(el => spaced(plain(el)) === label && canBeTaken(el));
     return named.filter(el => !named.some(other => other !== el && within(other, el)));
   };
   const leavesOf = (root, label) =>
-    all(root, '*').filter(el => !closest(el, 'select, datalist, script, style') && ownText(el) === label);
+    all(root, '*').filter(el => !closest(el, 'select, datalist, script, style') && spaced(ownText(el)) === label);
   const canBeTaken = el => shown(el) && !clipped(el) && closest(el, '[aria-disabled=true]') === null;
+
+  // A field that was read, and stands on a hidden part of the page by now, is still that field.
+  const READ = Symbol.for('surehand.read');
+  const stillThere = (els, key) => {
+    const read = (window[READ] ??= new Map());
+    if (els.length) read.set(key, els);
+    return (read.get(key) ?? []).filter(el => el.isConnected);
+  };
 
   const GUARD = Symbol.for('surehand.guard');
   const GUARDED = ['pointerdown', 'mousedown', 'click', 'keydown', 'beforeinput', 'input', 'change'];
@@ -264,7 +306,7 @@
     return guard;
   };
 
-  return {
+  const elements = {
     // Selectors: elements below a root, for what stands behind the name of the selector as JSON.
 
     page: (root, gate) => (fits(gate) ? [document.documentElement] : []),
@@ -289,18 +331,21 @@
       return named.filter(shown).length === 1 ? named.filter(shown) : [];
     },
     handle: root => handles(root),
+    hand: root => [handOf(root)],
     radio: (root, label) => radios([root]).filter(el => labelText(el) === words(label)),
     option: (root, label) => {
       const before = window[OPENED] ?? new WeakSet();
-      const named = optionsOf(root, words(label)).filter(canBeTaken);
+      const named = optionsOf(root, spaced(label));
       if (named.length) return named;
-      return leavesOf(root, words(label)).filter(el => !before.has(el) && canBeTaken(el));
+      return leavesOf(root, spaced(label)).filter(el => !before.has(el) && canBeTaken(el));
     },
 
     // Questions: asked of all elements that were found at once, so that finding and looking are one moment.
 
     // All buttons of one group of radio buttons are one field.
     values: els => (isGroup(els) ? [chosenOf(els)] : els.map(el => (matches(el, '[role=radiogroup]') ? chosenOf([el]) : value(el)))),
+    // What a field holds, also where it was read before and is not shown any more.
+    held: (els, { how, key }) => elements[how](stillThere(els, key)),
     states: els => els.map(value),
     choices: els => els.map(choice),
     chosenRadio: els => (radios(els).length ? [chosenOf(els)] : []),
@@ -339,7 +384,7 @@
     },
     // Keep which elements show this text before a list is opened.
     remember: (els, label) => {
-      window[OPENED] = new WeakSet(els.flatMap(el => leavesOf(el, words(label))).filter(shown));
+      window[OPENED] = new WeakSet(els.flatMap(el => leavesOf(el, spaced(label))).filter(shown));
     },
     typing: () => {
       let active = document.activeElement;
@@ -347,4 +392,5 @@
       return active !== null && (matches(active, 'input, textarea') || active.isContentEditable);
     },
   };
+  return elements;
 }

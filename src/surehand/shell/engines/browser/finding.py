@@ -24,7 +24,7 @@ _CELLS: Final[tuple[Literal["cell", "gridcell", "rowheader"], ...]] = ("cell", "
 _SCRIPT: Final = Path(__file__).with_name("elements.js").read_text(encoding="utf-8")
 
 #: The selectors of ``elements.js``. They work where questions are asked, so that both know what was remembered.
-_SELECTORS: Final = ("page", "shown", "caption", "dialog", "frame", "handle", "radio", "option")
+_SELECTORS: Final = ("page", "shown", "caption", "dialog", "frame", "handle", "hand", "radio", "option")
 
 #: The functions of ``elements.js`` as a page has them once anything was looked for in it.
 _ELEMENTS: Final = "window[Symbol.for('surehand.elements')]"

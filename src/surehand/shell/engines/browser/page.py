@@ -38,7 +38,7 @@ from surehand.core.workflow.commands import (
 )
 from surehand.shell.engines.browser.acting import Action, Hand, milliseconds_to_type
 from surehand.shell.engines.browser.traffic import Traffic
-from surehand.shell.engines.browser.viewing import CHOICES, CHOSEN_RADIO, LAYOUT_SPACE, VALUES, Limits, View
+from surehand.shell.engines.browser.viewing import HELD, LAYOUT_SPACE, Limits, View
 from surehand.shell.fence.client import FenceRun, FenceUnavailableError
 
 #: The commands that need the page.
@@ -47,13 +47,16 @@ PageCommand = Open | CheckPage | ReadTexts | Fill | Choose | Check | ReadValue |
 #: What they are answered with.
 PageObservation = Done | Texts | Fault | SaveObserved
 
-#: The question that says what a control holds.
+#: The question of ``elements.js`` that says what a control holds.
 _HOLDS: Final = {
-    None: VALUES,
-    ChoiceControl.SELECT: VALUES,
-    ChoiceControl.RADIO: CHOSEN_RADIO,
-    ChoiceControl.LIST: CHOICES,
+    None: "values",
+    ChoiceControl.SELECT: "values",
+    ChoiceControl.RADIO: "chosenRadio",
+    ChoiceControl.LIST: "choices",
 }
+
+#: A page has run what it runs upon an answer once this has ended.
+_BEAT: Final = "() => new Promise(done => setTimeout(done, 10))"
 
 
 class RunPage:
@@ -79,10 +82,48 @@ class RunPage:
     ) -> None:
         self._view = View(page, origin, limits, gives_up)
         self._hand = Hand(self._view)
+        self._traffic = Traffic(page.context)
         self._fence = fence
         self._on_boundary = on_boundary
         self._asked = asyncio.Event()
         self._boundary = BoundaryAnswer.NOT_ASKED
+        self._stopped_before = 0
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return self._view.page.url
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the page, or its browser, is closed or broken."""
+        return self._view.is_broken
+
+    async def picture(self) -> bytes | None:
+        """The page as it looks now, as PNG; ``None`` when it cannot be had."""
+        with suppress(Error):
+            return await self._view.page.screenshot(timeout=self._view.limits.wait_ms)
+        return None
+
+    async def hand_over(self) -> None:
+        """Let a person work in the page. The fence stays closed."""
+        await self._view.hand_over()
+
+    async def take_back(self) -> None:
+        """Go on with the page as the person left it.
+
+        Raises:
+            FenceUnavailableError: The fence is gone.
+        """
+        # What a person tried to write was stopped, and says nothing about the run.
+        self._stopped_before = (await self._fence.counts()).stopped_writes
+        self._traffic.forget()
+        await self._view.take_back()
+
+    async def show(self) -> None:
+        """Bring the window to the front."""
+        with suppress(Error):
+            await self._view.page.bring_to_front()
 
     async def perform(self, command: PageCommand) -> PageObservation:
         """Perform one command. Never raises for what the page, the browser or the fence did."""
@@ -111,16 +152,21 @@ class RunPage:
             case Save():
                 return await self._save(command)
             case Open(path=path):
+                self._traffic.forget()
                 await view.open(path)
                 return _answer(view.surprise())
             case CheckPage(gate=gate):
                 kind = await view.wait_for(gate)
+                if kind is None and not self._traffic.is_quiet:
+                    await self._rest()
+                    kind = await view.wait_for(gate)
                 return _answer(kind or await self._early_write() or view.surprise())
             case ReadTexts(targets=targets, rows=rows):
                 seen = await view.read(tuple(map(view.find_here, targets, rows)))
                 return Fault(seen) if isinstance(seen, FaultKind) else Texts(tuple(t.strip(LAYOUT_SPACE) for t in seen))
             case ReadValue(target=target, row=row, control=control):
-                seen = await view.read((view.find_anywhere(target, row),), _HOLDS[control])
+                given = {"how": _HOLDS[control], "key": repr((target, row))}
+                seen = await view.read((view.find_anywhere(target, row),), HELD, given)
                 return Fault(seen) if isinstance(seen, FaultKind) else Texts(seen)
             case Fill() | Choose() | Check() | Click():
                 return await self._act(command)
@@ -132,11 +178,26 @@ class RunPage:
     async def _act(self, command: Action) -> Done | Fault:
         answer = command.dialog if isinstance(command, Click) else None
         self._view.dialogs.expect(answer)
+        self._traffic.forget()
         kind = await self._hand.act(command)
         if answer is not None and kind is None and self._view.surprise() is None:
             kind = await self._dialog_missing()
+        await self._rest()
         self._view.dialogs.expect(None)
         return _answer(await self._early_write() or self._view.surprise() or kind)
+
+    async def _rest(self) -> None:
+        """Wait, within a bound, until what the page asks its server is answered, and it has done what it does then.
+
+        An answer may give a form anew, and with it take back what is entered meanwhile. What has no end is waited for
+        once.
+        """
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(self._view.limits.rest_ms / 1000):
+                while not self._traffic.is_quiet:
+                    await self._traffic.quiet()
+                    await self._view.page.evaluate(_BEAT)
+        self._traffic.forget()
 
     async def _dialog_missing(self) -> FaultKind | None:
         """Wait for the dialog that was recorded."""
@@ -149,7 +210,7 @@ class RunPage:
     async def _early_write(self) -> FaultKind | None:
         """Whether the page tried to write before the save. The fence stopped it; the run stops too."""
         counts = await self._fence.counts()
-        return FaultKind.EARLY_WRITE_STOPPED if counts.stopped_writes else None
+        return FaultKind.EARLY_WRITE_STOPPED if counts.stopped_writes > self._stopped_before else None
 
     # Saving
 
@@ -206,7 +267,7 @@ class RunPage:
                 while not traffic.is_over:
                     await traffic.over()
                     await page.wait_for_load_state("domcontentloaded")
-                    await page.evaluate("() => new Promise(done => setTimeout(done, 10))")
+                    await page.evaluate(_BEAT)
 
 
 def _answer(kind: FaultKind | None) -> Done | Fault:

@@ -3,7 +3,8 @@
 Laws of this module:
 
 - This only listens; the fence decides.
-- Only kinds of request upon whose answer a page acts are listened to, and only those that begin while it listens.
+- Only kinds of request upon whose answer a page acts are listened to, and only those that begin while it listens and
+  after it was told to forget the others.
 """
 
 import asyncio
@@ -27,17 +28,30 @@ class Traffic:
         self._open: set[Request] = set()
         self._changed = asyncio.Event()
         self.is_over = False
+        context.on("request", self._begun)
+        context.on("requestfinished", self._ended)
+        context.on("requestfailed", self._ended)
+
+    def forget(self) -> None:
+        """From now on, count only what begins from now on."""
+        self._open.clear()
+        self._changed.clear()
 
     @property
     def is_quiet(self) -> bool:
         """Whether no request is on its way."""
         return not self._open
 
-    async def over(self) -> None:
-        """Wait until a request was made and none is open."""
-        while self._open or not self._changed.is_set():
+    async def quiet(self) -> None:
+        """Wait until no request is on its way."""
+        while self._open:
             self._changed.clear()
             await self._changed.wait()
+
+    async def over(self) -> None:
+        """Wait until a request was made and none is open."""
+        await self._changed.wait()
+        await self.quiet()
         self.is_over = True
 
     def _begun(self, request: Request) -> None:
@@ -51,10 +65,7 @@ class Traffic:
             self._changed.set()
 
     def __enter__(self) -> Self:
-        """Begin to listen."""
-        self._context.on("request", self._begun)
-        self._context.on("requestfinished", self._ended)
-        self._context.on("requestfailed", self._ended)
+        """Listen for a block."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -35,15 +35,15 @@ LAYOUT_SPACE: Final = " \t\r\n\f"
 #: Seconds between two looks at a page that is not there yet.
 LOOK_AGAIN: Final = 0.02
 
-#: Questions about what elements hold: fields and texts, boxes, lists that open, and groups of radio buttons.
+#: Questions about what elements hold: texts and fields as they are shown, boxes, and fields that were read before.
 VALUES: Final = question("values")
 STATES: Final = question("states")
-CHOICES: Final = question("choices")
-CHOSEN_RADIO: Final = question("chosenRadio")
+HELD: Final = question("held")
 
 _PLACE: Final = question("place")
 _COVERED: Final = question("covered")
 _LINKS: Final = question("links")
+_LEAVE: Final = question("leave")
 
 #: What stands in a field of a page on which a person signs in.
 _SIGN_IN_FIELDS: Final = (
@@ -68,6 +68,7 @@ class Limits:
         read_ms: For one read over the read-back channel.
         pages_ms: The same, where pages have to be opened for it.
         quiet_ms: How long a page must be at rest before what it lists counts as all that there is.
+        rest_ms: For the answers to what a page asks its server upon something that was entered or clicked.
     """
 
     wait_ms: int = 5_000
@@ -79,6 +80,7 @@ class Limits:
     read_ms: int = 5_000
     pages_ms: int = 20_000
     quiet_ms: int = 250
+    rest_ms: int = 3_000
 
     @property
     def hang_ms(self) -> int:
@@ -132,6 +134,21 @@ class View:
         page.context.on("page", self._note_page)
         page.on("crash", self._note_crash)
         page.on("close", self._note_crash)
+
+    # A person's turn
+
+    async def hand_over(self) -> None:
+        """Let a person work in the page: nothing of ours holds back what they do, and dialogs are theirs."""
+        self.dialogs.leave_to_person()
+        for frame in self.page.frames:
+            with suppress(Error):
+                await frame.locator(":root").evaluate_all(_LEAVE)
+
+    async def take_back(self) -> None:
+        """Go on with the page as the person left it; what was seen of it before does not count any more."""
+        await self.dialogs.take_back()
+        self._address, self._held_back, self.is_guarded = None, False, False
+        self._other_page = len(self.page.context.pages) > 1
 
     # Finding
 
@@ -191,11 +208,13 @@ class View:
                 return True
         return False
 
-    async def read(self, elements: Sequence[Locator], how: str = VALUES) -> tuple[str, ...] | FaultKind:
+    async def read(
+        self, elements: Sequence[Locator], how: str = VALUES, given: object = None
+    ) -> tuple[str, ...] | FaultKind:
         """What each of the elements holds, once all of them are there."""
         deadline = self.deadline()
         while True:
-            seen = await asyncio.gather(*(ask(element, how) for element in elements))
+            seen = await asyncio.gather(*(ask(element, how, given) for element in elements))
             if kind := self.surprise():
                 return kind
             if any(len(texts) > 1 for texts in seen):
@@ -268,9 +287,9 @@ class View:
         self._crashed = True
 
 
-async def ask(element: Locator, how: str) -> list[str]:
+async def ask(element: Locator, how: str, given: object = None) -> list[str]:
     """What the elements that are there hold; nothing when the page cannot be asked."""
     with suppress(Error):
-        answers: list[str] = await element.evaluate_all(how)
+        answers: list[str] = await element.evaluate_all(how, given)
         return answers
     return []
