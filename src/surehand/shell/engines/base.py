@@ -11,9 +11,11 @@ from typing import Protocol
 
 from attrs import field, frozen
 
+from surehand.core.attention.evidence import LocalEvidence
 from surehand.core.outcome.evidence import Evidence, Refusal
 from surehand.core.outcome.result import EngineName, FailedCheck
 from surehand.core.workflow.bundle import Bundle
+from surehand.core.workflow.commands import Records
 
 
 @frozen(kw_only=True)
@@ -45,6 +47,29 @@ class Job:
     time_limit_ms: int = 120_000
 
 
+@frozen(kw_only=True)
+class Stop:
+    """How a run that waits for a person was left.
+
+    Args:
+        at: The instruction of its plan that did not pass, counted from 0.
+        before_save: Whether it stands before the one that saves, and nothing left.
+        skippable: Whether it belongs to a step that may be left out.
+        guarded: The guarded members as they were before any page was loaded.
+        baseline: The records as they were before the save, if they were read.
+        local: What the operator at this computer sees.
+        has_window: Whether its page is kept open.
+    """
+
+    at: int
+    before_save: bool
+    skippable: bool
+    guarded: Records = field(repr=False)
+    baseline: Records | None = field(repr=False)
+    local: LocalEvidence = field(factory=LocalEvidence, repr=False)
+    has_window: bool = False
+
+
 class Boundary(Protocol):
     """The durable delivery boundary and the wish to stop, as an engine sees them."""
 
@@ -72,6 +97,10 @@ class RunRefusedError(Exception):
         super().__init__(refusal, *checks)
         self.refusal = refusal
         self.checks = checks
+
+
+class WindowGoneError(Exception):
+    """The window of a stopped run is not open; nothing was performed."""
 
 
 class Engine(Protocol):

@@ -6,19 +6,22 @@ Laws of this module:
 - A wish to stop and the time limit are told to the machine until the save is asked for, and never afterwards:
   a run that may have written is read back to its end, within a bound.
 - Browser and fence are started once and serve many runs; each run has a context, a proxy and a page of its own.
-- A broken browser is replaced between runs, never within one.
+- A broken browser is replaced between runs, never within one; the windows of stopped runs go with it.
+- Where a person attends, a run that stopped before its save keeps its window. Between its legs nothing is performed
+  there; the next leg has a boundary of its own.
 """
 
 import asyncio
 import os
+import secrets
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
 from surehand.core.outcome.evidence import (
@@ -26,15 +29,16 @@ from surehand.core.outcome.evidence import (
     CallRefused,
     EarlierAttempts,
     Evidence,
+    OpenPause,
     ProcessFact,
     Refusal,
     RunObserved,
 )
 from surehand.core.outcome.result import EngineName, FailedCheck
-from surehand.core.request.answers import NO_REPORT
+from surehand.core.workflow.addresses import source_at
 from surehand.core.workflow.commands import (
-    BoundaryAnswer,
     Canceled,
+    Command,
     Done,
     Fault,
     FaultKind,
@@ -42,22 +46,23 @@ from surehand.core.workflow.commands import (
     Observation,
     OutOfTime,
     ReadRecords,
+    Records,
     RecordsUnavailable,
     Save,
     Wait,
 )
 from surehand.core.workflow.fence import FenceRules, Origin, parse_origin
 from surehand.core.workflow.reach import HINDRANCES, Hindrance, Reach
-from surehand.core.workflow.replay import start, step
+from surehand.core.workflow.replay import Entering, State, TakeBaseline, resume, start, step
 from surehand.core.workflow.source import DatabaseRecords, PageRecords, RecordPage
-from surehand.core.workflow.trace import Trace
-from surehand.shell.engines.base import Boundary, Job, RunRefusedError
+from surehand.shell.engines.base import Boundary, Job, RunRefusedError, Stop, WindowGoneError
 from surehand.shell.engines.browser.account import Account, Sessions
 from surehand.shell.engines.browser.chromium import DeadEnd, arguments, find_chromium, may_sandbox
 from surehand.shell.engines.browser.database_records import DatabaseReader, UnsupportedDatabaseError
 from surehand.shell.engines.browser.finding import register_selectors
 from surehand.shell.engines.browser.json_records import JsonReader
-from surehand.shell.engines.browser.page import PageCommand, RunPage
+from surehand.shell.engines.browser.live import LiveWindows, Progress, Session, shown, stop_of
+from surehand.shell.engines.browser.page import RunPage
 from surehand.shell.engines.browser.page_records import PageReader
 from surehand.shell.engines.browser.readback import Network, RecordChannel
 from surehand.shell.engines.browser.viewing import Limits, new_context
@@ -93,42 +98,6 @@ class Tools:
     held: AsyncExitStack = field(repr=False)
 
 
-@frozen
-class _Visit:
-    """What one run works with: its page, and the channel over which its records are read."""
-
-    page: RunPage
-    channel: RecordChannel
-
-
-@define
-class _Progress:
-    """What a run may still do: stop until its save is asked for, then read back until ``read_until``."""
-
-    boundary: Boundary
-    stop_at: float
-    read_until: float | None = None
-
-    async def cross(self) -> BoundaryAnswer:
-        """Pass the delivery boundary, unless the caller wants the run to stop."""
-        if self.boundary.stop_requested():
-            return BoundaryAnswer.STOP_WANTED
-        granted = await asyncio.to_thread(self.boundary.cross)
-        return BoundaryAnswer.GRANTED if granted else BoundaryAnswer.REFUSED
-
-    def stopped(self) -> Canceled | OutOfTime | None:
-        """Why the next command is not performed."""
-        if self.read_until is not None:
-            return None
-        if self.boundary.stop_requested():
-            return Canceled()
-        return OutOfTime() if time.monotonic() > self.stop_at else None
-
-    def seconds_to_read(self, usual: float) -> float:
-        """How long something may take after the save: as usual, or what the bound of the read-back leaves of it."""
-        return usual if self.read_until is None else max(0.0, min(usual, self.read_until - time.monotonic()))
-
-
 class BrowserEngine:
     """Executes jobs in Chromium, one at a time.
 
@@ -140,6 +109,8 @@ class BrowserEngine:
         sessions: Where the signed-in sessions of apps are kept.
         databases: The operator's databases, by the names that bundles use.
         trace_folder: Where the traces of runs are kept, if they are.
+        attended: Whether a run that stops before its save keeps its window for a person.
+        pictures: Whether a picture is taken of the page at which a run stops.
     """
 
     def __init__(  # noqa: PLR0913 - what an installation may say about its engine
@@ -152,7 +123,13 @@ class BrowserEngine:
         sessions: Sessions | None = None,
         databases: Mapping[str, str] | None = None,
         trace_folder: Path | None = None,
+        attended: bool = False,
+        pictures: bool = False,
     ) -> None:
+        self._attended = attended
+        self._pictures = pictures
+        self._windows = LiveWindows()
+        self._stop: Stop | None = None
         self._journal_folder = journal_folder
         self._trace_folder = trace_folder
         self._headed = headed
@@ -189,6 +166,63 @@ class BrowserEngine:
         """As the protocol says."""
         return self._call(self._execute(job, boundary))
 
+    # What a person's decision asks for
+
+    def last_stop(self) -> Stop | None:
+        """How the leg that was executed last was left, if it waits for a person."""
+        return self._stop
+
+    def windows(self) -> frozenset[str]:
+        """The runs whose windows are open."""
+        return self._call(self._living())
+
+    def resume(self, run_id: str, boundary: Boundary, *, skip: bool) -> Evidence:
+        """Go on with a stopped run in its window, after a person prepared it.
+
+        Args:
+            run_id: The run.
+            boundary: The delivery boundary of this leg.
+            skip: Whether the step at which it stopped is left out.
+
+        Raises:
+            WindowGoneError: Its window is not open; nothing was performed.
+        """
+        return self._call(self._resume(run_id, boundary, skip=skip))
+
+    def reopen(self, job: Job, at: int, boundary: Boundary) -> Evidence | None:
+        """Open the app again for a stopped run, and perform its plan up to the instruction at which it stopped.
+
+        Args:
+            job: The run.
+            at: The instruction.
+            boundary: Says whether to stop; it is never passed.
+
+        Returns:
+            ``None`` when the window waits there; else how the run stopped before.
+
+        Raises:
+            RunRefusedError: As for a run.
+        """
+        return self._call(self._reopen(job, at, boundary))
+
+    def reread(self, job: Job, old: frozenset[str], boundary: Boundary) -> Records | RecordsUnavailable:
+        """Read the records of a run once more, over a channel of its own.
+
+        Args:
+            job: The run.
+            old: The keys that there were before its save.
+            boundary: Says whether to stop; it is never passed.
+        """
+        return self._call(self._reread(job, old, boundary))
+
+    def show(self, run_id: str) -> None:
+        """Bring the window of a run to the front."""
+        self._call(self._show(run_id))
+
+    def let_go(self, run_id: str) -> None:
+        """Close the window of a run, if it is open."""
+        self._call(self._let_go(run_id))
+
     def close(self) -> None:
         """End the browser and the fence; a second call does nothing."""
         if self._loop.is_closed():
@@ -214,6 +248,7 @@ class BrowserEngine:
         tools, self._tools = self._tools, None
         if tools is not None:
             await _quietly(tools.held.aclose())
+            await self._close(self._windows.gone())
 
     async def _tidied(self) -> None:
         """Wait until the page of the run before is gone."""
@@ -221,34 +256,131 @@ class BrowserEngine:
             await asyncio.wait({self._tidying})
             self._tidying = None
 
+    async def _close(self, sessions: Iterable[Session]) -> None:
+        for session in sessions:
+            await _quietly(session.held.aclose())
+
+    async def _living(self) -> frozenset[str]:
+        await self._close(self._windows.gone())
+        return self._windows.living()
+
+    async def _show(self, run_id: str) -> None:
+        page = self._windows.page(run_id)
+        if page is not None:
+            await page.show()
+
+    async def _let_go(self, run_id: str) -> None:
+        session = self._windows.take(run_id)
+        await self._close(() if session is None else (session,))
+
     async def _end(self) -> None:
         await self._tidied()
+        for run_id in self._windows.living():
+            await self._let_go(run_id)
         await self._drop_tools()
 
     # One run
 
     async def _execute(self, job: Job, boundary: Boundary) -> Evidence:
-        progress = _Progress(boundary, time.monotonic() + job.time_limit_ms / 1000)
+        self._stop = None
+        progress = Progress.of(job, boundary)
         if stopped := progress.stopped():
             return _ended_at_once(job, stopped)
         self._refuse_unread(job)
         if hindrance := await self._hindrance(job):
             return _refused(hindrance)
-        account = Account(self._sessions, _app_origin(job))
-        held, tracer = AsyncExitStack(), Tracer(job.bundle, job.inputs)
+        session = await self._begin(job, progress, job.run_id)
+        return _UNAVAILABLE if session is None else await self._leg(session, *start(job.bundle, job.inputs))
+
+    async def _leg(self, session: Session, state: State, command: Command) -> Evidence:
+        """One leg of a run, to its end or its next stop."""
+        keeps = False
         try:
-            visit = await self._begin(job, progress, account, held)
-            return await self._drive(job, visit, progress, account, tracer)
-        except EngineUnavailableError:
-            return _UNAVAILABLE
+            last, end = await self._drive(session, state, command)
+            if isinstance(end, Finish) and isinstance(end.pause, OpenPause):
+                keeps = await self._note_stop(session, last, end)
+            return _observed(end)
         finally:
             # The answer does not wait for the context to close, nor for the trace; the next run does.
-            self._tidying = asyncio.create_task(self._tidy(held, job.run_id, tracer.trace()))
+            self._tidying = asyncio.create_task(self._tidy(session, keeps=keeps))
 
-    async def _tidy(self, held: AsyncExitStack, run_id: str, trace: Trace) -> None:
+    async def _note_stop(self, session: Session, last: State, finish: Finish) -> bool:
+        """Keep how a run stopped, and its window where a person attends; whether its window is kept."""
+        stop, job = stop_of(session.job, last, finish), session.job
+        picture = await session.page.picture() if self._pictures else None
+        keeps = self._attended and stop.before_save and not session.page.is_gone
+        self._stop = evolve(stop, local=shown(job.inputs, session, stop, picture), has_window=keeps)
+        if keeps:
+            await self._keep_window(session, stop.at, stop.guarded)
+        return keeps
+
+    async def _keep_window(self, session: Session, at: int, guarded: Records) -> None:
+        """Leave the window of a run to a person."""
+        session.at, session.guarded = at, guarded
+        await session.page.hand_over()
+        await self._close(self._windows.keep(session))
+
+    async def _tidy(self, session: Session, *, keeps: bool) -> None:
         if self._trace_folder is not None:
-            await asyncio.to_thread(write_trace, self._trace_folder, run_id, trace)
-        await _quietly(held.aclose())
+            await asyncio.to_thread(write_trace, self._trace_folder, session.job.run_id, session.tracer.trace())
+        if not keeps:
+            await self._close((session,))
+
+    # A run that goes on
+
+    async def _resume(self, run_id: str, boundary: Boundary, *, skip: bool) -> Evidence:
+        self._stop = None
+        await self._tidied()
+        session = self._windows.take(run_id)
+        if session is None:
+            raise WindowGoneError
+        if session.page.is_gone:
+            await self._close((session,))
+            raise WindowGoneError
+        session.begin_leg(boundary)
+        try:
+            await session.page.take_back()
+        except FenceUnavailableError:
+            await self._close((session,))
+            raise WindowGoneError from None
+        job = session.job
+        return await self._leg(session, *resume(job.bundle, job.inputs, session.at, session.guarded, skip=skip))
+
+    async def _reopen(self, job: Job, at: int, boundary: Boundary) -> Evidence | None:
+        self._stop = None
+        await self._let_go(job.run_id)
+        if hindrance := await self._hindrance(job):
+            return _refused(hindrance)
+        session = await self._begin(job, Progress.of(job, boundary), _further_port(job))
+        return _UNAVAILABLE if session is None else await self._way_to(session, at)
+
+    async def _way_to(self, session: Session, at: int) -> Evidence | None:
+        """Perform a plan up to one of its instructions, or to the baseline: what follows is read anew in any case."""
+        keeps = False
+        try:
+            last, end = await self._drive(session, *start(session.job.bundle, session.job.inputs), until=at)
+            if isinstance(last, Entering) and not isinstance(end, Finish):
+                await self._keep_window(session, at, last.guarded)
+                keeps = True
+                return None
+            if isinstance(end, Finish) and isinstance(end.pause, OpenPause):
+                keeps = await self._note_stop(session, last, end)
+            return _observed(end)
+        finally:
+            self._tidying = asyncio.create_task(self._tidy(session, keeps=keeps))
+
+    async def _reread(self, job: Job, old: frozenset[str], boundary: Boundary) -> Records | RecordsUnavailable:
+        session = await self._begin(job, Progress.of(job, boundary), _further_port(job))
+        if session is None:
+            return RecordsUnavailable()
+        try:
+            source = source_at(job.bundle.read_back.source, job.inputs)
+            answer = await self._perform(ReadRecords(source, old), session)
+            return answer if isinstance(answer, Records) else RecordsUnavailable()
+        finally:
+            self._tidying = asyncio.create_task(self._close((session,)))
+
+    # What a run needs
 
     def _refuse_unread(self, job: Job) -> None:
         """Refuse a run whose records lie in a database that cannot be read.
@@ -275,26 +407,41 @@ class BrowserEngine:
         self._reached.add(origin)
         return None
 
-    async def _begin(self, job: Job, progress: _Progress, account: Account, held: AsyncExitStack) -> _Visit:
-        """The page of a run, alone in a fresh context behind the run's own port, and its read-back channel."""
+    async def _begin(self, job: Job, progress: Progress, port: str) -> Session | None:
+        """What a run works with, alone in a fresh context behind a port of its own; ``None`` when it cannot be had."""
         await self._tidied()
-        origin, rules = _app_origin(job), _rules(job)
+        account, held, rules = Account(self._sessions, _app_origin(job)), AsyncExitStack(), _rules(job)
         try:
-            tools, fence = await self._open_run(job.run_id, rules)
+            tools, fence = await self._open_run(port, rules)
             held.push_async_callback(fence.close)
+            page = await self._fresh_page(tools, fence, account, held)
+        except (Error, TimeoutError, EngineUnavailableError):
+            # Nothing was sent yet.
+            self._tidying = asyncio.create_task(_quietly(held.aclose()))
+            return None
+        gives_up = lambda: progress.stopped() is not None  # noqa: E731 - as short as a name for it
+        channel = self._channel(job, account, _ReadingPort(tools, f"{port}-read", rules, account, held))
+        run_page = RunPage(page, _app_origin(job), fence, progress.cross, self._limits, gives_up)
+        return Session(job, progress, account, Tracer(job.bundle, job.inputs), run_page, channel, held)
+
+    async def _fresh_page(self, tools: Tools, fence: FenceRun, account: Account, held: AsyncExitStack) -> Page:
+        """A page in a fresh context. A browser that opens none is not kept for the next run.
+
+        Raises:
+            Error: It is broken.
+            TimeoutError: It hangs.
+        """
+        try:
             async with asyncio.timeout(self._limits.fresh_ms / 1000):
                 context = await new_context(tools.browser, fence.proxy_url, account.session)
                 held.push_async_callback(context.close)
                 page = await context.new_page()
-            account.live_in(context)
-            held.push_async_callback(account.keep)
         except (Error, TimeoutError):
-            # Nothing was sent yet. A browser that opens no page is not kept for the next run.
             held.push_async_callback(self._drop_tools)
-            raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
-        gives_up = lambda: progress.stopped() is not None  # noqa: E731 - as short as a name for it
-        channel = self._channel(job, account, _ReadingPort(tools, f"{job.run_id}-read", rules, account, held))
-        return _Visit(RunPage(page, origin, fence, progress.cross, self._limits, gives_up), channel)
+            raise
+        account.live_in(context)
+        held.push_async_callback(account.keep)
+        return page
 
     def _channel(self, job: Job, account: Account, port: "_ReadingPort") -> RecordChannel:
         # A channel with headers of its own has its account in them.
@@ -314,36 +461,60 @@ class BrowserEngine:
             raise EngineUnavailableError(FailedCheck.FENCE_NOT_STARTING) from None
 
     async def _drive(
-        self, job: Job, visit: _Visit, progress: _Progress, account: Account, tracer: Tracer
-    ) -> RunObserved:
-        state, command = start(job.bundle, job.inputs)
-        while not isinstance(command, Finish):
-            observation = progress.stopped() or await self._perform(command, visit, progress)
+        self, session: Session, state: State, command: Command, until: int | None = None
+    ) -> tuple[State, Command]:
+        """Perform what the machine asks for, to its end or up to an instruction.
+
+        Args:
+            session: The run.
+            state: The machine.
+            command: What it asks for.
+            until: The instruction that is not performed any more; nothing behind the baseline is then, either.
+
+        Returns:
+            The state in which the last command was answered, or in which the next one waits, and this command.
+        """
+        last, progress, account = state, session.progress, session.account
+        while not isinstance(command, Finish) and not _is_there(state, until):
+            observation = progress.stopped() or await self._perform(command, session)
             if isinstance(command, Save):
-                read_back = job.bundle.read_back
+                read_back = session.job.bundle.read_back
                 grace = _PAGES_GRACE if isinstance(read_back.source, PageRecords | RecordPage) else _READ_BACK_GRACE
                 progress.read_until = time.monotonic() + read_back.deadline_ms / 1000 + grace
             elif isinstance(observation, Fault):
                 account.is_signed_out = observation.kind is FaultKind.SIGN_IN_SHOWN
                 # What was not waited for to its end, because the run is to stop, is no fault.
                 observation = progress.stopped() or observation
-            tracer.note(state, command, observation)
+            session.tracer.note(state, command, observation)
+            last = state
             state, command = step(state, observation)
-        return _observed(command)
+        return last if isinstance(command, Finish) else state, command
 
-    async def _perform(
-        self, command: PageCommand | ReadRecords | Wait, visit: _Visit, progress: _Progress
-    ) -> Observation:
+    async def _perform(self, command: Command, session: Session) -> Observation:
         match command:
             case ReadRecords(source=source):
                 usual = self._limits.pages_ms if isinstance(source, PageRecords | RecordPage) else self._limits.read_ms
-                seconds = progress.seconds_to_read(usual / 1000)
-                return await visit.channel.read(command, seconds) if seconds else RecordsUnavailable()
+                seconds = session.progress.seconds_to_read(usual / 1000)
+                return await session.channel.read(command, seconds) if seconds else RecordsUnavailable()
             case Wait(milliseconds=milliseconds):
-                await asyncio.sleep(progress.seconds_to_read(milliseconds / 1000))
+                await asyncio.sleep(session.progress.seconds_to_read(milliseconds / 1000))
                 return Done()
+            case Finish():
+                raise AssertionError("a run that is over asks for nothing")
             case _:
-                return await visit.page.perform(command)
+                return await session.page.perform(command)
+
+
+def _is_there(state: State, until: int | None) -> bool:
+    """Whether a run waits at the instruction up to which it was to come."""
+    if until is None or not isinstance(state, Entering):
+        return False
+    return state.at == until or isinstance(state.plan[state.at], TakeBaseline)
+
+
+def _further_port(job: Job) -> str:
+    """A name for a further port of a run; that of its first is taken by its journal."""
+    return f"{job.run_id}-{secrets.token_hex(4)}"
 
 
 @define
@@ -403,10 +574,12 @@ def _ended_at_once(job: Job, stopped: Canceled | OutOfTime) -> Evidence:
     """The evidence of a run that was stopped before anything was opened."""
     state, _ = start(job.bundle, job.inputs)
     _, command = step(state, stopped)
-    return _observed(command) if isinstance(command, Finish) else NO_REPORT
+    return _observed(command)
 
 
-def _observed(end: Finish) -> RunObserved:
+def _observed(end: Command) -> RunObserved:
+    if not isinstance(end, Finish):
+        raise TypeError("a leg goes on to its end")
     return RunObserved(ProcessFact.EXITED_CLEANLY, end.report, end.pause, Approval.NOT_ASKED)
 
 
