@@ -169,7 +169,7 @@ class TestAtMostOneSaveBegins:
 
 
 class TestTheTableIsWhole:
-    """Every state has a move for every cause; a spent or an ended gate lets no write pass, ever again."""
+    """Every state has a move for every cause; a spent gate lets only harmless writes pass, and an ended one nothing."""
 
     def test_the_whole_product_is_there(self) -> None:
         causes = [*RequestKind, *GateSignal]
@@ -188,6 +188,7 @@ class TestTheTableIsWhole:
             (GateState.CLOSED, RequestKind.HARMLESS_WRITE): GateCommand.PASS_HARMLESS,
             (GateState.ARMED, RequestKind.HARMLESS_WRITE): GateCommand.PASS_HARMLESS,
             (GateState.ARMED, RequestKind.SAVE_WRITE): GateCommand.BEGIN_SAVE,
+            (GateState.SPENT, RequestKind.HARMLESS_WRITE): GateCommand.PASS_HARMLESS,
         }
 
     def test_a_confirmed_socket_opens_until_the_end(self) -> None:

@@ -4,6 +4,8 @@ Laws of this module:
 
 - Whatever arrives in whatever order, at most one save begins in the life of a gate, and only while the gate is armed.
 - The gate is spent in the same step that lets the save begin: nothing slips in while the delivery boundary is passed.
+- What a person confirmed as harmless passes before the save and after it: a page whose search or heartbeat is refused
+  shows something else than it would. It never is the save, since no save can be armed that it could hold.
 - A request that is not known to be harmless is a write: unknown methods, upgrades to another protocol, bodies over the
   limit, requests that cannot be read, and a query or a body that could be read in two ways where it tells routes apart.
 - A WebSocket passes only where a person confirmed its path; what it carries is not looked at.
@@ -263,7 +265,10 @@ def _media_type(content_type: str) -> str:
 
 @unique
 class GateState(Enum):
-    """Where the gate of a run stands. ``SPENT`` and ``ENDED`` let no request pass that is a write, ever again."""
+    """Where the gate of a run stands.
+
+    Once it is ``SPENT`` no write passes that was not confirmed as harmless, and once it is ``ENDED`` none at all.
+    """
 
     CLOSED = "closed"
     ARMED = "armed"
@@ -339,7 +344,7 @@ TRANSITIONS: Transitions = {
             RequestKind.SAVE_WRITE: (GateState.SPENT, GateCommand.BEGIN_SAVE),
         },
     ),
-    **_row(GateState.SPENT, {}),
+    **_row(GateState.SPENT, {RequestKind.HARMLESS_WRITE: (GateState.SPENT, GateCommand.PASS_HARMLESS)}),
     **_row(
         GateState.ENDED,
         {
