@@ -322,6 +322,13 @@ class TestReading:
             ("Ada Example", "1\u00a0")
         )
 
+    @pytest.mark.parametrize("field", ["<textarea>\n{}</textarea>", "<pre contenteditable>{}</pre>"])
+    def test_what_a_field_holds_is_not_trimmed(self, visit: Visit, site: Site, field: str) -> None:
+        show(visit, site, field.format("  * Bed 1 ").replace(">", " data-testid=a>", 1))
+
+        assert visit.do(ReadTexts((by_test_id("a"),), (None,))) == Texts(("  * Bed 1 ",))
+        assert visit.do(ReadValue(by_test_id("a"), None)) == Texts(("  * Bed 1 ",))
+
     def test_one_missing_text_leaves_all_unread(self, visit: Visit, site: Site) -> None:
         show(visit, site, "<p data-testid=a>x</p>")
 

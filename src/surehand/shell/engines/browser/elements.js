@@ -205,13 +205,15 @@
     if (BOX_ROLES.includes(el.getAttribute('role'))) return el.getAttribute('aria-checked') ?? el.getAttribute('aria-pressed');
     return matches(el, 'button, [role=button]') ? el.getAttribute('aria-pressed') : null;
   };
+  // The space that the layout puts around a text is none of it; what a field holds is somebody's own to the last space.
+  const trimmed = text => text.replace(/^[ \t\r\n\f]+|[ \t\r\n\f]+$/g, '');
   const value = el => {
     if (el instanceof HTMLSelectElement) return Array.from(el.selectedOptions, option => option.label).join('\n');
     if (isBox(el)) return String(el.checked);
     if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) return el.value;
     const state = stateOf(el);
     if (state !== null) return state;
-    return el.isContentEditable ? editorText(el) : el.innerText ?? '';
+    return el.isContentEditable ? editorText(el) : trimmed(el.innerText ?? '');
   };
   const isChecked = el => value(el) === 'true';
   const chosenOf = els => radios(els).filter(isChecked).map(labelText).join('\n');

@@ -38,7 +38,7 @@ from surehand.core.workflow.commands import (
 )
 from surehand.shell.engines.browser.acting import Action, Hand, milliseconds_to_type
 from surehand.shell.engines.browser.traffic import Traffic
-from surehand.shell.engines.browser.viewing import HELD, LAYOUT_SPACE, Limits, View
+from surehand.shell.engines.browser.viewing import HELD, Limits, View
 from surehand.shell.fence.client import FenceRun, FenceUnavailableError
 
 #: The commands that need the page.
@@ -163,7 +163,7 @@ class RunPage:
                 return _answer(kind or await self._early_write() or view.surprise())
             case ReadTexts(targets=targets, rows=rows):
                 seen = await view.read(tuple(map(view.find_here, targets, rows)))
-                return Fault(seen) if isinstance(seen, FaultKind) else Texts(tuple(t.strip(LAYOUT_SPACE) for t in seen))
+                return Fault(seen) if isinstance(seen, FaultKind) else Texts(seen)
             case ReadValue(target=target, row=row, control=control):
                 given = {"how": _HOLDS[control], "key": repr((target, row))}
                 seen = await view.read((view.find_anywhere(target, row),), HELD, given)

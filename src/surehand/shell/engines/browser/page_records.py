@@ -25,7 +25,7 @@ from surehand.core.workflow.source import PageField, PageRecords, RecordPage
 from surehand.core.workflow.target import Constant, PageGate, QueryPart
 from surehand.shell.engines.browser.readback import UnusableAnswerError, new_keys, told_apart
 from surehand.shell.engines.browser.traffic import Traffic
-from surehand.shell.engines.browser.viewing import LAYOUT_SPACE, LOOK_AGAIN, VALUES, Limits, View, ask
+from surehand.shell.engines.browser.viewing import LOOK_AGAIN, VALUES, Limits, View, ask
 from surehand.shell.fence.client import FenceUnavailableError
 
 _GONE: Final = frozenset({404, 410})
@@ -117,7 +117,7 @@ class PageReader:
         texts = await ask(view.find_here(field.target, row.text if isinstance(row, Constant) else None), VALUES)
         if len(texts) > 1:
             raise UnusableAnswerError
-        return texts[0].strip(LAYOUT_SPACE) if texts else None
+        return texts[0] if texts else None
 
     async def _open(self, view: View, path: str) -> int:
         return await view.open(path)

@@ -29,9 +29,6 @@ from surehand.shell.engines.browser.finding import Address, find, find_at, find_
 TIME_ZONE: Final = "UTC"
 VIEWPORT: Final = {"width": 1280, "height": 800}
 
-#: White space that layout adds around a text. A no-break space is not among it: somebody wrote that one.
-LAYOUT_SPACE: Final = " \t\r\n\f"
-
 #: Seconds between two looks at a page that is not there yet.
 LOOK_AGAIN: Final = 0.02
 
