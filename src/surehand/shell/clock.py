@@ -43,3 +43,9 @@ class SystemClock:
 
 
 SYSTEM_CLOCK = SystemClock()
+
+
+def since_boot_ms() -> int:
+    """Milliseconds since this machine was started, where it says so; the time asleep counts."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return (time.monotonic_ns() if clock is None else time.clock_gettime_ns(clock)) // 1_000_000

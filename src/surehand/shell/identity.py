@@ -20,9 +20,11 @@ from surehand.shell.files import UnsafeFileError, private_folder, read_private, 
 KEY_FILE: Final = "fingerprint.key"
 MACHINE_KEY_FILE: Final = "machine.key"
 RECORDING_KEY_FILE: Final = "recording.key"
+ATTENTION_KEY_FILE: Final = "attention.key"
 
 _MACHINE_KEY_BYTES: Final = 32
 _RECORDING_KEY_BYTES: Final = 32
+_ATTENTION_KEY_BYTES: Final = 32
 
 
 class DamagedKeyError(Exception):
@@ -41,6 +43,11 @@ def new_run_id() -> str:
 def new_token() -> str:
     """A name for one owner: 32 hexadecimal digits."""
     return secrets.token_hex(16)
+
+
+def new_pause_id() -> str:
+    """A name for one pause: ``att_`` and 24 hexadecimal digits."""
+    return "att_" + secrets.token_hex(12)
 
 
 def new_salt(size: int) -> bytes:
@@ -68,6 +75,17 @@ def recording_key(folder: Path) -> bytes:
         OSError: The file system refuses.
     """
     return _kept_secret(folder, RECORDING_KEY_FILE, _RECORDING_KEY_BYTES)
+
+
+def attention_key(folder: Path) -> bytes:
+    """The secret of what waits for people in this folder, 32 bytes; made at the first use.
+
+    Raises:
+        DamagedKeyError: The file does not hold 32 bytes.
+        UnsafeFileError: A symbolic link or something other than a file or folder stands there.
+        OSError: The file system refuses.
+    """
+    return _kept_secret(folder, ATTENTION_KEY_FILE, _ATTENTION_KEY_BYTES)
 
 
 def machine_key(folder: Path | None = None) -> bytes:

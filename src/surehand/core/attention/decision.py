@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.attention.capability import DecisionRefusal, VerifiedCapability
-from surehand.core.attention.pause import PERFORMED, Action, Digest, KeptPause, OwnerToken, PauseId, Seconds
+from surehand.core.attention.pause import PERFORMED, Action, Digest, Issue, KeptPause, OwnerToken, PauseId, Seconds
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import Instant, RunId, RunResult
 from surehand.core.request.record import instant
@@ -301,6 +301,17 @@ def _settles(decision: Decision) -> bool:
         DecisionStatus.REJECTED,
         DecisionStatus.DELIVERY_UNCERTAIN,
     }
+
+
+def still_waits(review: Review) -> bool:
+    """Whether a pause waits for a person."""
+    return review.newest and review.waiting and settling(review) is None
+
+
+def may_issue(review: Review, issue: Issue) -> bool:
+    """Whether a pause may be issued so: while it waits, and never under a decision that is being carried out."""
+    idle = all(is_over(decision) for decision in review.decisions)
+    return still_waits(review) and idle and issue.number == review.kept.issue.number + 1
 
 
 def is_over(decision: Decision) -> bool:

@@ -48,7 +48,7 @@ class LocalEvidence:
         control: The name of the control that was to be used; empty for a pause without one.
         role: Its role.
         address: The page's address.
-        values: The values that are still to be typed, by the names of their inputs.
+        values: The values that are still to be typed, as they are typed, by the names of their controls.
         frame: A picture of the stopped page: PNG in base64.
     """
 

@@ -83,6 +83,11 @@ def form_message(action: Action, item: str, view: PauseView, *, with_code: bool)
     return f"{words}\n\n{_CODE_HELP.format(item=item)}" if with_code else words
 
 
+def action_words(action: Action) -> str:
+    """The question of an action, where everything else is in sight."""
+    return _WORDS[action].question
+
+
 def form_schema(action: Action, *, with_code: bool) -> Json:
     """What the person fills in: a box, and a code where one is asked for."""
     members: Json = {CONFIRM: {"type": "boolean", "title": _WORDS[action].box}}

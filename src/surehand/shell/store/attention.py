@@ -12,10 +12,11 @@ Laws of this module:
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
+from surehand.core.attention.continuation import Continuation
 from surehand.core.attention.decision import Decision, Ended, RefusedDecision, Review, Verdict
 from surehand.core.attention.pause import Issue, KeptPause
 from surehand.core.outcome.result import RunResult
@@ -23,29 +24,6 @@ from surehand.core.request.record import RunRecord
 
 #: Says what becomes of a decision: given what the ledger says of the pause, and what the key was used for.
 Judge = Callable[[Review | None, Decision | None], Verdict]
-
-
-@frozen
-class Continuation:
-    """A run that goes on after a decision.
-
-    Args:
-        run_id: The run.
-        number: 1 for the first of the run.
-        pause_id: The pause after which it goes on.
-        key: The decision.
-        owner: The process that carries it out.
-        crossed: Whether it passed the delivery boundary.
-        result: What it came to; ``None`` while it goes on.
-    """
-
-    run_id: str
-    number: int
-    pause_id: str
-    key: str
-    owner: str
-    crossed: bool = False
-    result: RunResult | None = None
 
 
 @frozen
@@ -195,3 +173,18 @@ class AttentionStore(Protocol):
     def version(self) -> int:
         """A number that differs once another connection changed the ledger; equal numbers mean that nothing changed."""
         ...
+
+
+@runtime_checkable
+class HasAttention(Protocol):
+    """A store of runs that also keeps what people decide."""
+
+    @property
+    def attention(self) -> AttentionStore:
+        """Its part about stopped runs."""
+        ...
+
+
+def attention_of(store: object) -> AttentionStore | None:
+    """What a store of runs keeps about stopped ones; ``None`` for a kind that keeps nothing of it."""
+    return store.attention if isinstance(store, HasAttention) else None

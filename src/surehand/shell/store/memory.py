@@ -18,6 +18,7 @@ from surehand.core.outcome.result import RunResult
 from surehand.core.request.gate import Decision, Start, decide
 from surehand.core.request.record import RunRecord, finished, may_move, may_report_late, require_end_of
 from surehand.shell.store.base import require_draft, require_refusal
+from surehand.shell.store.memory_attention import MemoryAttention
 
 
 class MemoryStore:
@@ -27,6 +28,7 @@ class MemoryStore:
         self._records: Final[dict[str, RunRecord]] = {}
         self._late: Final[dict[str, RunResult]] = {}
         self._guard: Final = threading.RLock()
+        self.attention: Final = MemoryAttention(self._records, self._guard)
 
     def reserve(self, draft: RunRecord) -> Decision:
         """Let the gate decide, and keep the draft on ``Start``."""
@@ -101,13 +103,14 @@ class MemoryStore:
     def load(self, run_id: str) -> RunRecord | None:
         """The record of one call."""
         with self._guard:
-            return self._records.get(run_id)
+            record = self._records.get(run_id)
+            return None if record is None else self.attention.answered(record)
 
     def attempts(self, request_key: str) -> tuple[RunRecord, ...]:
         """All attempts under the request key, oldest first."""
         with self._guard:
-            kept = self._records.values()
-            return tuple(record for record in kept if record.request_key == request_key and record.attempt > 0)
+            kept = [record for record in self._records.values() if record.request_key == request_key]
+            return tuple(self.attention.answered(record) for record in kept if record.attempt > 0)
 
     def recent(self, limit: int, before: str | None = None) -> tuple[RunRecord, ...]:
         """The newest records first."""
@@ -117,7 +120,7 @@ class MemoryStore:
                 for record in newest:
                     if record.run_id == before:
                         break
-            return tuple(islice(newest, max(limit, 0)))
+            return tuple(self.attention.answered(record) for record in islice(newest, max(limit, 0)))
 
     def unfinished(self) -> Iterator[RunRecord]:
         """Every run that is not finished."""
