@@ -23,7 +23,7 @@ from faults.result import Control
 from support.stores import DONE, draft, key, result_of
 from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Start
-from surehand.shell.store import sqlite, sqlite_rows, sqlite_schema
+from surehand.shell.store import sqlite, sqlite_file, sqlite_rows, sqlite_schema
 from surehand.shell.store.base import StoreError
 from surehand.shell.store.seal import SealFile
 from surehand.shell.store.sqlite import SqliteStore
@@ -46,7 +46,7 @@ def build(folder: Path) -> None:
             link.execute(sqlite_rows.INSERT, row)
         link.execute("COMMIT")
         (size,) = link.execute("PRAGMA page_count").fetchone()
-    assert size > sqlite.PAGES_READ_AT_OPENING
+    assert size > sqlite_file.PAGES_READ_AT_OPENING
 
 
 def _key_flips(content: bytes, numbers: list[int], chance: random.Random) -> Iterator[tuple[Damage, int]]:

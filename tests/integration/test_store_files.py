@@ -108,7 +108,7 @@ class TestOneFolderOneLedger:
             "except LockTimeoutError: print('waited')\n"
         )
         store = SqliteStore.open(folder)
-        with store._gate.turn():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the lock that two paths share
+        with store.file._gate.turn():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the lock that two paths share
             held = second_path(folder, script)
         store.close()
 
@@ -216,7 +216,7 @@ class TestKinds:
 
     def test_a_folder_of_claims_stays_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("surehand.shell.store.sqlite._LOG", ("memory",))
+            patched.setattr("surehand.shell.store.sqlite_file._LOG", ("memory",))
             with closing(open_store(tmp_path)) as store:
                 store.reserve(draft(1))
         with closing(open_store(tmp_path)) as store:
@@ -242,7 +242,7 @@ class TestKinds:
     def test_a_file_system_that_sqlite_cannot_use_keeps_claims(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("surehand.shell.store.sqlite._LOG", ("memory",))
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._LOG", ("memory",))
         store = open_store(tmp_path)
 
         assert isinstance(store, ClaimStore)
@@ -251,7 +251,7 @@ class TestKinds:
 
     def test_a_ledger_is_never_passed_over_for_claims(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         SqliteStore.open(tmp_path).close()
-        monkeypatch.setattr("surehand.shell.store.sqlite._LOG", ("memory",))
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._LOG", ("memory",))
 
         with pytest.raises(StoreError):
             open_store(tmp_path).reserve(draft(1))

@@ -9,7 +9,7 @@ import pytest
 from support.stores import draft, run_id, started
 from surehand.core.outcome.evidence import Phase
 from surehand.shell.locks import OwnerLock, is_alive
-from surehand.shell.store import open_store, sqlite, sqlite_schema
+from surehand.shell.store import open_store, sqlite_file, sqlite_schema
 from surehand.shell.store.base import StoreCorruptError, StoreUnavailableError
 from surehand.shell.store.sqlite import SqliteStore
 
@@ -32,7 +32,7 @@ class TestFirstUse:
             raise failing(code)
 
         with monkeypatch.context() as patched:
-            patched.setattr("surehand.shell.store.sqlite._commit", fails)
+            patched.setattr("surehand.shell.store.sqlite_file._commit", fails)
             with pytest.raises(StoreUnavailableError):
                 open_store(tmp_path)
 
@@ -47,7 +47,7 @@ class TestReader:
     def test_sees_later_changes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(SqliteStore.open(tmp_path)) as store:
             record = started(store.reserve(draft(1)))
-        probed = sqlite._probed  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - where the index is made
+        probed = sqlite_file._probed  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - where the index is made
         left = iter(range(1))
 
         def fails_once(link: sqlite3.Connection) -> sqlite3.Connection:
@@ -57,7 +57,7 @@ class TestReader:
             raise failing(sqlite3.SQLITE_IOERR_SHMSIZE)
 
         with monkeypatch.context() as patched:
-            patched.setattr("surehand.shell.store.sqlite._probed", fails_once)
+            patched.setattr("surehand.shell.store.sqlite_file._probed", fails_once)
             store = SqliteStore.open(tmp_path)
         with closing(store):
             assert store.begin_delivery(record.run_id, record.owner)

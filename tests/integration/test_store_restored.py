@@ -371,7 +371,7 @@ class TestTakingOver:
         folder = tmp_path / "runs"
         restored(folder, opens_sqlite)
         with closing(SqliteStore.open(folder, restored=True)) as store, monkeypatch.context() as patched:
-            patched.setattr("surehand.shell.store.sqlite._commit", _fail_to_commit)
+            patched.setattr("surehand.shell.store.sqlite_file._commit", _fail_to_commit)
             with pytest.raises(StoreError):
                 store.begin_epoch()
 

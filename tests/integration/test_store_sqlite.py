@@ -20,7 +20,7 @@ from surehand.core.outcome.evidence import Phase
 from surehand.core.request.gate import Decision, Replay, Start
 from surehand.core.request.record import RunRecord
 from surehand.shell.locks import Gate
-from surehand.shell.store import sqlite, sqlite_rows, sqlite_schema
+from surehand.shell.store import sqlite, sqlite_file, sqlite_rows, sqlite_schema
 from surehand.shell.store.base import (
     StoreCorruptError,
     StoreError,
@@ -28,10 +28,11 @@ from surehand.shell.store.base import (
     StoreUnavailableError,
     result_text,
 )
-from surehand.shell.store.sqlite import SqliteStore, has_log_reset_fault
+from surehand.shell.store.sqlite import SqliteStore
+from surehand.shell.store.sqlite_file import has_log_reset_fault
 
 LEDGER = "ledger.db"
-SEAM = "surehand.shell.store.sqlite._commit"
+SEAM = "surehand.shell.store.sqlite_file._commit"
 
 
 #: Lets files grow to so many bytes only, runs until nothing fits, and compares what was answered with what is there.
@@ -90,7 +91,7 @@ class TestFlushes:
     @pytest.mark.parametrize(("journaled", "flushed"), [(True, 3), (False, 4)])
     def test_one_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journaled: bool, flushed: int) -> None:
         settings: list[int] = []
-        commit = sqlite._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
 
         def counted(link: sqlite3.Connection) -> None:
             settings.extend(link.execute("PRAGMA synchronous").fetchone())
@@ -115,7 +116,7 @@ class TestErrorOfCommit:
     @staticmethod
     def failing(monkeypatch: pytest.MonkeyPatch, times: int, *, after: bool) -> None:
         """Let COMMIT fail so often, before or after it took effect."""
-        commit = sqlite._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
         left = iter(range(times))
 
         def failed(link: sqlite3.Connection) -> None:
@@ -167,7 +168,7 @@ class TestErrorOfCommit:
         other = sqlite3.connect(tmp_path / LEDGER, isolation_level=None)
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM runs").fetchone()
-        monkeypatch.setattr("surehand.shell.store.sqlite._BUSY_SECONDS", 0.01)
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._BUSY_SECONDS", 0.01)
         store.close()
         store = SqliteStore.open(tmp_path)
         assert store.mark_started(record.run_id, record.owner)
@@ -187,7 +188,7 @@ class TestErrorOfCommit:
         assert ("20 disks\n", "") == (told.stdout, told.stderr)
 
     def test_a_doubt_that_is_settled_costs_nothing_more(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.shell.store.sqlite._BUSY_SECONDS", 0.01)
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._BUSY_SECONDS", 0.01)
         store = SqliteStore.open(tmp_path)
         self.failing(monkeypatch, 1, after=False)
         record = started(store.reserve(draft(1)))
@@ -249,7 +250,7 @@ class TestTurns:
     """One change at a time: a process waits for another and a thread for another, each within a limit."""
 
     def test_of_processes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.shell.store.sqlite.Gate", partial(Gate, limit=0.05))
+        monkeypatch.setattr("surehand.shell.store.sqlite_file.Gate", partial(Gate, limit=0.05))
         with closing(SqliteStore.open(tmp_path)) as store:
             record = started(store.reserve(draft(1)))
             with Gate(tmp_path / "ledger.lock").turn(), pytest.raises(StoreUnavailableError):
@@ -259,7 +260,7 @@ class TestTurns:
             assert store.begin_delivery(record.run_id, record.owner)
 
     def test_of_threads(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        commit = sqlite._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
         committing, go_on = threading.Event(), threading.Event()
 
         def waits(link: sqlite3.Connection) -> None:
@@ -270,7 +271,7 @@ class TestTurns:
         with closing(SqliteStore.open(tmp_path)) as store, ThreadPoolExecutor(1) as pool:
             record = started(store.reserve(draft(1)))
             monkeypatch.setattr(SEAM, waits)
-            monkeypatch.setattr("surehand.shell.store.sqlite._BUSY_SECONDS", 0.05)
+            monkeypatch.setattr("surehand.shell.store.sqlite_file._BUSY_SECONDS", 0.05)
             delivered = pool.submit(store.begin_delivery, record.run_id, record.owner)
             assert committing.wait(20)
             with pytest.raises(StoreUnavailableError):
@@ -478,7 +479,7 @@ class TestRows:
             link.execute("CREATE TABLE ledger (name, epoch, changes)")
 
             with pytest.raises(StoreCorruptError):
-                sqlite_rows.ledger_of(link)
+                sqlite_file.ledger_of(link)
 
 
 class TestMigrations:

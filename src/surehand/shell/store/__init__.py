@@ -43,7 +43,8 @@ def _open(folder: Path, *, read_only: bool, restored: bool) -> RestoredStore:
     if any(os.path.lexists(folder / name) for name in ("claims", "claims.seal")):
         return _claims(folder, read_only=read_only, restored=restored)
     try:
-        from surehand.shell.store.sqlite import SqliteRefusedError, SqliteStore  # noqa: PLC0415 - SQLite may be missing
+        from surehand.shell.store.sqlite import SqliteStore  # noqa: PLC0415 - SQLite may be missing
+        from surehand.shell.store.sqlite_file import SqliteRefusedError  # noqa: PLC0415 - as above
     except ImportError:
         return _claims(folder, read_only=read_only, restored=restored)
     try:

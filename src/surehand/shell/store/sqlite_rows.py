@@ -41,21 +41,10 @@ FORGET: Final = (
     "DELETE FROM runs WHERE seq IN "
     "(SELECT seq FROM runs WHERE attempt = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"
 )
-LEDGER_ROW: Final = "SELECT name, epoch, changes FROM ledger"
-COUNT: Final = "UPDATE ledger SET changes = changes + 1 WHERE name = ? RETURNING changes"
-NEW_EPOCH: Final = "UPDATE ledger SET name = ?, epoch = ?"
 MOVE: Final = "UPDATE runs SET phase = ?, result = ? WHERE run_id = ?"
 
 
 Row = tuple[str, str, int, str | None, str, str, int, str, int, str, str | None]
-
-
-def ledger_of(link: sqlite3.Connection) -> tuple[str, int, int]:
-    """Name, epoch and number of changes of the ledger."""
-    row = cast("tuple[str, int, int] | None", link.execute(LEDGER_ROW).fetchone())
-    if row is None:
-        raise StoreCorruptError("a ledger without its own row")
-    return row
 
 
 def insert(link: sqlite3.Connection, record: RunRecord) -> RunRecord:

@@ -55,6 +55,18 @@ CREATE TABLE requests (
   PRIMARY KEY (request_key, attempt)
 ) STRICT, WITHOUT ROWID"""
 
+#: What every file has, whatever else it keeps.
+SEALED: Final = (
+    _CREATE_LEDGER,
+    "INSERT INTO ledger VALUES (1, '', 0, 0)",
+    "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger stays'); END",
+    (
+        "CREATE TRIGGER ledger_goes_on BEFORE UPDATE ON ledger "
+        "WHEN NEW.epoch < OLD.epoch OR NEW.changes < OLD.changes "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger never goes back'); END"
+    ),
+)
+
 #: Each migration is one immediate transaction; the schema version of a file is the number of those it has been through.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -72,16 +84,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
         ),
     ),
-    (
-        _CREATE_LEDGER,
-        "INSERT INTO ledger VALUES (1, '', 0, 0)",
-        "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger stays'); END",
-        (
-            "CREATE TRIGGER ledger_goes_on BEFORE UPDATE ON ledger "
-            "WHEN NEW.epoch < OLD.epoch OR NEW.changes < OLD.changes "
-            "BEGIN SELECT RAISE(ABORT, 'the ledger never goes back'); END"
-        ),
-    ),
+    SEALED,
     (
         _CREATE_LATE_REPORTS,
         "CREATE TRIGGER late_stay BEFORE DELETE ON late_reports BEGIN SELECT RAISE(ABORT, 'a report stays'); END",
