@@ -288,6 +288,25 @@ class TestChoices:
         assert (kind.value, kind.facts.options, kind.facts.caption) == ("Letter", ("Fax", "Letter"), "Kind")
         assert by_caption("Kind") in unique(kind.candidates)
 
+    def test_a_choice_that_stands_in_a_part_without_a_name_is_shown_by_what_holds_it(self, site: Site) -> None:
+        html = """<p>Tags</p><div id="tags"><ul><li class="field"><input id="s2_1" aria-label="Tags"
+            onmousedown="pop.hidden = false"></li></ul></div>
+            <ul id="pop" hidden><li role="option" onmousedown="take('fax')">fax</li><li role="option">letter</li></ul>
+            <script>const take = text => { pop.hidden = true; const chip = document.createElement('li');
+              chip.innerHTML = `<div>${text}</div>`; document.querySelector('.field').before(chip); }</script>"""
+
+        async def acts(page: Page) -> None:
+            await page.get_by_role("textbox").click()
+            await page.get_by_role("option", name="fax").click()
+
+        tags = only(recorded(site, html, acts), Chose)
+
+        assert tags.value == "fax"
+        assert by_role("textbox", "Tags") in unique(tags.candidates)
+        assert by_attribute("id", "tags") in unique(tags.shown)
+        # The field beside the caption is what a run would find by it, and it shows nothing.
+        assert by_caption("Tags") not in unique(tags.shown)
+
     def test_a_menu_that_does_something_is_no_choice(self, site: Site) -> None:
         html = """<button onclick="menu.hidden = false">More</button><div id="menu" role="menu" hidden>
             <div role="menuitem" onclick="menu.hidden = true; out.textContent = 'copied'">Copy</div></div>

@@ -491,7 +491,7 @@ const taken = ({ option, text, options, stood }, id, from) => {
   const chosen = happened({
     kind: 'chose', place, candidates: waysToOpen(candidates, from, text),
     facts: { ...facts, control: 'list', options, caption: from.caption || facts.caption }, value: text, searched: from.searched, typed: from.typed,
-    shown: shows === from.el ? [] : candidatesFor(shows, lookNow()),
+    shown: shows === from.el ? [] : waysToWhatShows(shows, from, text),
   }, { replaces: [...from.ids, id] });
   knowExactly(text, chosen);
   if (opener === from) opener = null;
@@ -508,14 +508,25 @@ const waysAround = from => {
   const steady = names.filter(({ target, matches }) => matches === 1 && (target.kind === 'test_id' || ['id', 'name'].includes(target.attribute)));
   return steady.filter(it => !used.has(JSON.stringify(it.target)));
 };
+const says = (el, text) => isShown(el) && (elements.choices([el])[0] === text || squash(held(el)) === text);
 const standsIn = (from, text, option) => {
-  const says = el => isShown(el) && (elements.choices([el])[0] === text || squash(held(el)) === text);
-  if (from.el.isConnected && says(from.el)) return from.el;
+  if (from.el.isConnected && says(from.el, text)) return from.el;
   for (const place of from.around.filter(it => it.isConnected)) {
-    const saying = everything(place).filter(el => !option.contains(el) && !el.contains(option) && !el.matches('option, select') && says(el));
+    const saying = everything(place).filter(el => !option.contains(el) && !el.contains(option) && !el.matches('option, select') && says(el, text));
     if (saying.length) return saying.find(el => !saying.some(other => other !== el && el.contains(other))) ?? saying[0];
   }
   return null;
+};
+// What shows the choice is often made for it, without a name: what holds nothing else shows it as well.
+const waysToWhatShows = (shows, from, text) => {
+  const ways = [];
+  const look = lookNow();
+  // A caption means the control beside it, which may stand in what shows the choice without showing it.
+  const fits = ({ kind, name }) => name !== text && (kind !== 'caption' || look.captioned(name).every(el => says(el, text)));
+  for (let at = shows; at && from.around.some(it => it.contains(at)) && says(at, text); at = parentOf(at)) {
+    ways.push(...candidatesFor(at, look).filter(it => it.matches === 1 && fits(it.target)));
+  }
+  return ways.slice(0, MOST_WAYS);
 };
 
 // Keys
