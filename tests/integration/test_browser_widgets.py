@@ -16,6 +16,7 @@ from surehand.core.workflow.commands import (
     FaultKind,
     Fill,
     Open,
+    ReadTexts,
     ReadValue,
     Texts,
 )
@@ -102,6 +103,15 @@ class TestFieldsThatAreHiddenLater:
 
         assert holds(patient, command.target, control) == text
 
+    def test_it_still_tells_the_record(self, patient: Visit, site: Site) -> None:
+        show(patient, site, TABS)
+        assert patient.do(Fill(label("Note"), None, "x")) == Done()
+        assert holds(patient, label("Note")) == "x"
+
+        assert patient.do(Click(button("Next"), None)) == Done()
+
+        assert patient.do(ReadTexts((label("Note"), label("Second")), (None, None))) == Texts(("x", ""))
+
     def test_what_the_page_made_of_it_meanwhile_is_read(self, patient: Visit, site: Site) -> None:
         change = "document.querySelector('[name=note]').value = 'y'"
         show(patient, site, TABS.replace("first.hidden = true", f"{change}; first.hidden = true"))
@@ -126,6 +136,7 @@ class TestFieldsThatAreHiddenLater:
         show(visit, site, TABS)
 
         assert holds(visit, label("Second")) == MISSING
+        assert visit.do(ReadTexts((label("Note"), label("Second")), (None, None))) == MISSING
 
     def test_a_field_that_is_shown_goes_before_one_that_was(self, patient: Visit, site: Site) -> None:
         show(patient, site, TABS.replace("Second <input>", "Note <input value=other>"))

@@ -83,7 +83,7 @@ _LAUNCH_MS: Final = 30_000
 
 #: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether; pages are slower.
 _READ_BACK_GRACE: Final = 2.0
-_PAGES_GRACE: Final = 10.0
+_PAGES_GRACE: Final = 30.0
 
 #: Seconds that closing a context, or the browser and the fence, may take.
 _CLOSE_SECONDS: Final = 10.0
@@ -175,6 +175,10 @@ class BrowserEngine:
     def windows(self) -> frozenset[str]:
         """The runs whose windows are open."""
         return self._call(self._living())
+
+    def job_of(self, run_id: str) -> Job | None:
+        """The job of a run whose window is kept."""
+        return self._windows.job(run_id)
 
     def resume(self, run_id: str, boundary: Boundary, *, skip: bool) -> Evidence:
         """Go on with a stopped run in its window, after a person prepared it.

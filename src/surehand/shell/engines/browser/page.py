@@ -36,6 +36,7 @@ from surehand.core.workflow.commands import (
     SaveObserved,
     Texts,
 )
+from surehand.core.workflow.target import Target
 from surehand.shell.engines.browser.acting import Action, Hand, milliseconds_to_type
 from surehand.shell.engines.browser.traffic import Traffic
 from surehand.shell.engines.browser.viewing import HELD, Limits, View
@@ -162,10 +163,11 @@ class RunPage:
                     kind = await view.wait_for(gate)
                 return _answer(kind or await self._early_write() or view.surprise())
             case ReadTexts(targets=targets, rows=rows):
-                seen = await view.read(tuple(map(view.find_here, targets, rows)))
+                given = [_known_as("values", *each) for each in zip(targets, rows, strict=True)]
+                seen = await view.read(tuple(map(view.find_here, targets, rows)), HELD, given)
                 return Fault(seen) if isinstance(seen, FaultKind) else Texts(seen)
             case ReadValue(target=target, row=row, control=control):
-                given = {"how": _HOLDS[control], "key": repr((target, row))}
+                given = [_known_as(_HOLDS[control], target, row)]
                 seen = await view.read((view.find_anywhere(target, row),), HELD, given)
                 return Fault(seen) if isinstance(seen, FaultKind) else Texts(seen)
             case Fill() | Choose() | Check() | Click():
@@ -268,6 +270,11 @@ class RunPage:
                     await traffic.over()
                     await page.wait_for_load_state("domcontentloaded")
                     await page.evaluate(_BEAT)
+
+
+def _known_as(how: str, target: Target, row: str | None) -> dict[str, str]:
+    """What is asked of a field, and what it is remembered as: also hidden later, it is read on."""
+    return {"how": how, "key": repr((target, row))}
 
 
 def _answer(kind: FaultKind | None) -> Done | Fault:

@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 from urllib.parse import parse_qsl
 
-from attrs import frozen
+from attrs import evolve, frozen
 from playwright.async_api import Error, Page
 
 from surehand.core.workflow.commands import FaultKind, Record, Records
@@ -66,7 +66,9 @@ class PageReader:
     @asynccontextmanager
     async def _view(self, deadline: float) -> AsyncGenerator[View]:
         async with self.open_page() as page:
-            yield View(page, self.origin, self.limits, lambda: time.monotonic() > deadline)
+            # A page that is still drawn on a busy machine is not another one: only the end of the read ends the wait.
+            patient = evolve(self.limits, wait_ms=self.limits.pages_ms)
+            yield View(page, self.origin, patient, lambda: time.monotonic() > deadline)
 
     async def _one(self, view: View, source: RecordPage) -> Records:
         members = await self._record(view, source.path, source.record, source.fields)
@@ -128,8 +130,10 @@ class PageReader:
 
     async def _at_rest(self, view: View, traffic: Traffic) -> tuple[str, ...]:
         """The links of a page once nothing is on its way and it shows the same for a while."""
-        since, before = time.monotonic(), await view.links()
-        while time.monotonic() - since < self.limits.quiet_ms / 1000:
+        before = await view.links()
+        since = time.monotonic()
+        # On a busy machine one look may take longer than the rest that is waited for.
+        while not traffic.is_quiet or time.monotonic() - since < self.limits.quiet_ms / 1000:
             await asyncio.sleep(LOOK_AGAIN)
             now = await view.links()
             if now != before or not traffic.is_quiet:

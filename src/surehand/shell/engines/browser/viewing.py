@@ -206,12 +206,18 @@ class View:
         return False
 
     async def read(
-        self, elements: Sequence[Locator], how: str = VALUES, given: object = None
+        self, elements: Sequence[Locator], how: str, given: Sequence[object] = (None,)
     ) -> tuple[str, ...] | FaultKind:
-        """What each of the elements holds, once all of them are there."""
+        """What each of the elements holds, once all of them are there.
+
+        Args:
+            elements: What is asked.
+            how: The question.
+            given: What goes with it for each of them.
+        """
         deadline = self.deadline()
         while True:
-            seen = await asyncio.gather(*(ask(element, how, given) for element in elements))
+            seen = await asyncio.gather(*(ask(one, how, more) for one, more in zip(elements, given, strict=True)))
             if kind := self.surprise():
                 return kind
             if any(len(texts) > 1 for texts in seen):
