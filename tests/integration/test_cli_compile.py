@@ -24,6 +24,12 @@ SHAPE = Shape(
     presence=True,
 )
 VALUES = Values(texts=("Urgent", "canaryzz calls back"))
+#: The question about the write that every page sends.
+PRESENCE = next(
+    each.id
+    for each in compile_recordings((demonstrate(SHAPE, VALUES),)).unwrap().questions
+    if "/presence" in each.subject
+)
 OTHERS = Values(texts=("Routine", "canaryzz is fine"), row=("SYN-1043", "Ben Example", "1902-04-15"), key="78")
 
 
@@ -94,9 +100,9 @@ class TestQuestions:
     @pytest.mark.parametrize(
         ("wrong", "expected"),
         [
-            ({"write.1": "is_a_save"}, "write.1 is answered so that no workflow can be made"),
-            ({"write.1": "perhaps"}, "write.1 has another answer than its options"),
-            ({"write.9": "let_through"}, "write.9 is no question of this draft"),
+            ({PRESENCE: "is_a_save"}, f"{PRESENCE} is answered so that no workflow can be made"),
+            ({PRESENCE: "perhaps"}, f"{PRESENCE} has another answer than its options"),
+            ({"write.other": "let_through"}, "write.other is no question of this draft"),
             (
                 {"row.number.value": "constant", "shown.patient.value": "leave_out", "shown.born.value": "leave_out"},
                 "bundle contradicts the other answers (the identity has fewer than two fields)",
@@ -221,7 +227,7 @@ class TestRefusals:
         [
             (("--name", "Add note"), ""),
             (("--answers", "answers.toml"), "no toml at all ["),
-            (("--answers", "answers.toml"), '"write.1" = 7\n'),
+            (("--answers", "answers.toml"), '"identity.unique" = 7\n'),
             (("--answers", "nowhere.toml"), ""),
         ],
     )

@@ -35,7 +35,16 @@ from surehand.core.workflow.bundle import (
     Rule,
     SearchBy,
 )
-from surehand.core.workflow.compile import Draft, EvidenceCode, Option, RefusalCode, compile_recordings, confirm
+from surehand.core.workflow.compile import (
+    AnswerCode,
+    Draft,
+    EvidenceCode,
+    Option,
+    Question,
+    RefusalCode,
+    compile_recordings,
+    confirm,
+)
 from surehand.core.workflow.recording import (
     Candidate,
     Control,
@@ -85,6 +94,13 @@ def codes(*recordings: Recording) -> list[RefusalCode]:
 def starts_at(where: Place) -> Play:
     """The task begins at another address, opened by hand."""
     return Play(at_start=lambda tape: tape.open(where))
+
+
+def asked_about(draft: Draft, subject: str) -> Question:
+    """The one question about this."""
+    found = [each for each in draft.questions if each.subject == subject]
+    assert len(found) == 1, [each.id for each in draft.questions]
+    return found[0]
 
 
 def opened(made: Bundle) -> list[str]:
@@ -550,20 +566,22 @@ class TestWrites:
         draft = draft_of(played(self.saves(saved)))
         made = bundle_of(draft).unwrap()
 
-        assert [(each.subject, each.options) for each in draft.questions if each.id == "origin.1"] == [
-            (api, ("yes", "no"))
-        ]
+        asked = asked_about(draft, api)
+
+        assert asked.options == ("yes", "no")
         assert (made.origins, made.save.route.origin) == ((ORIGIN, api), api)
-        assert "a write goes to another origin" in str(bundle_of(draft, **{"origin.1": "no"}).failure()[0].rule)
+        assert "a write goes to another origin" in str(bundle_of(draft, **{asked.id: "no"}).failure()[0].rule)
 
     def test_a_write_to_another_server_is_asked_about_only_if_it_is_the_apps(self) -> None:
         tracks = self.write(evolve(place("/hit"), origin="https://tracker.example"))
         play = Play(in_form=lambda tape: tape.exchanges.append(evolve(tracks, after=len(tape.events))))
         draft = draft_of(played(play))
 
-        assert "write.1" in answered(draft)
-        assert "write.1" not in answered(draft, **{"origin.1": "no"})
-        assert bundle_of(draft, **{"origin.1": "no"}).unwrap().harmless_writes == ()
+        server, write = asked_about(draft, "https://tracker.example").id, asked_about(draft, "POST /hit").id
+
+        assert write in answered(draft)
+        assert write not in answered(draft, **{server: "no"})
+        assert bundle_of(draft, **{server: "no"}).unwrap().harmless_writes == ()
 
     def test_what_a_write_looks_like_is_told(self) -> None:
         def busy(tape: Tape) -> None:
@@ -598,7 +616,7 @@ class TestWrites:
             ],
             "POST /rpc": [
                 (EvidenceCode.TIMES_BEFORE_SAVE, 1, None),
-                (EvidenceCode.OPERATION, None, "ping"),
+                (EvidenceCode.OPERATION, None, "method=ping"),
                 (EvidenceCode.LOOKS_LIKE_DRAFT, None, None),
                 (EvidenceCode.BY_ITSELF, None, None),
             ],
@@ -606,7 +624,8 @@ class TestWrites:
 
     @pytest.mark.parametrize(("answer", "harmless", "blocked"), [("let_through", 1, 0), ("hold_back", 0, 1)])
     def test_a_write_is_let_through_or_held_back(self, answer: str, harmless: int, blocked: int) -> None:
-        made = bundle(demonstrate(evolve(SHAPE, presence=True), VALUES), **{"write.1": answer})
+        recording = demonstrate(evolve(SHAPE, presence=True), VALUES)
+        made = bundle(recording, **{asked_about(draft_of(recording), "PATCH /presence/me").id: answer})
 
         assert (len(made.harmless_writes), len(made.blocked_writes)) == (harmless, blocked)
 
@@ -619,8 +638,18 @@ class TestWrites:
         opens = Play(in_form=lambda tape: tape.send("GET", "/sockjs/481/a8f1k2m3/websocket", socket=True))
         draft = draft_of(played(opens))
 
-        assert [each.subject for each in draft.questions if each.id == "socket.1"] == ["/sockjs/*/*/websocket"]
+        assert asked_about(draft, "/sockjs/*/*/websocket").options == ("let_through", "stop")
         assert bundle_of(draft).unwrap().sockets == ("/sockjs/*/*/websocket",)
+
+    @pytest.mark.parametrize(
+        "path", ["/sockjs/481/qykqtbxs/websocket", "/sockjs/481/a8f1k2m3/websocket", "/sockjs/7/x1/websocket"]
+    )
+    def test_a_socket_of_a_session_is_one_question_whatever_its_ids_look_like(self, path: str) -> None:
+        opens = Play(in_form=lambda tape: tape.send("GET", path, socket=True))
+
+        assert [each.id for each in draft_of(played(opens)).questions if each.id.startswith("socket.")] == [
+            asked_about(draft_of(played(opens)), "/sockjs/*/*/websocket").id
+        ]
 
     def test_the_last_click_that_saves_counts(self) -> None:
         def saves(tape: Tape) -> None:
@@ -647,6 +676,110 @@ class TestWrites:
             tape.send("POST", "/seen", content_type=JSON)
 
         assert bundle(played(Play(saves=saves))).save.route.path == "/notes"
+
+
+class TestNamesOfWrites:
+    """A question about a request is named by its route: by nothing that was sent before, after or beside it."""
+
+    BEAT = FormField("action", "heartbeat")
+
+    @staticmethod
+    def beside(*sent: tuple[str, Operation | None]) -> Draft:
+        def busy(tape: Tape) -> None:
+            for path, operation in sent:
+                tape.send("POST", path, operation=operation)
+
+        return draft_of(played(Play(in_form=busy)))
+
+    def writes(self, *sent: tuple[str, Operation | None]) -> dict[str, str]:
+        return {each.id: each.subject for each in self.beside(*sent).questions if each.id.startswith("write.")}
+
+    def test_it_tells_method_path_and_operation(self) -> None:
+        (name,) = self.writes(("/wp-admin/admin-ajax.php", self.BEAT))
+        evidence = asked_about(self.beside(("/wp-admin/admin-ajax.php", self.BEAT)), "POST /wp-admin/admin-ajax.php")
+
+        assert name.startswith("write.post_wp_admin_admin_ajax_php")
+        assert "heartbeat" in name
+        assert [each.text for each in evidence.evidence if each.code is EvidenceCode.OPERATION] == ["action=heartbeat"]
+
+    def test_order_and_other_requests_change_no_name(self) -> None:
+        one, other = ("/ajax", self.BEAT), ("/drafts", None)
+
+        assert self.writes(one, other) == self.writes(other, one)
+        assert self.writes(one).items() < self.writes(other, one).items()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (("/a-b", None), ("/a_b", None)),
+            (("/ward/one/save", None), ("/bed/one/save", None)),
+            (("/ajax", FormField("action", "beat")), ("/ajax", FormField("task", "beat"))),
+            (("/ajax", FormField("action", "a" * 60 + "b")), ("/ajax", FormField("action", "a" * 60 + "c"))),
+        ],
+    )
+    def test_no_two_routes_have_one_name(
+        self, one: tuple[str, Operation | None], other: tuple[str, Operation | None]
+    ) -> None:
+        assert len(self.writes(one, other)) == 2
+
+    def test_an_answer_for_one_route_is_none_for_another(self) -> None:
+        one, other = self.beside(("/a-b", None)), self.beside(("/a_b", None))
+        problems = confirm(other, answered(one)).failure()
+
+        assert {each.code for each in problems} == {AnswerCode.MISSING, AnswerCode.NOT_A_QUESTION}
+
+
+class TestSeveralWritesOfOneClick:
+    """Where one click sends several writes, a person names the save among them; the others are asked about."""
+
+    @staticmethod
+    def play(*paths: str, status_class: int = 2) -> Play:
+        def saves(tape: Tape) -> None:
+            tape.click("Save note")
+            for path in paths:
+                tape.send("POST", path, content_type=JSON, status_class=status_class)
+
+        return Play(saves=saves)
+
+    def test_each_may_be_the_save_and_the_other_is_then_a_write_beside_it(self) -> None:
+        draft = draft_of(played(self.play("/notes", "/letters")))
+        question = next(each for each in draft.questions if each.id == "save.write")
+        made = {option: bundle_of(draft, **{"save.write": option}).unwrap() for option in question.options[:2]}
+
+        assert question.options[-1] == "stop"
+        assert [each.text.partition(": ")[2] for each in question.evidence if each.text] == [
+            "POST /letters",
+            "POST /notes",
+        ]
+        assert [(each.save.route.path, [route.path for route in each.harmless_writes]) for each in made.values()] == [
+            ("/letters", ["/notes"]),
+            ("/notes", ["/letters"]),
+        ]
+
+    def test_nothing_is_chosen_by_itself(self) -> None:
+        draft = draft_of(played(self.play("/notes", "/letters")))
+        answers = answered(draft)
+        del answers["save.write"]
+
+        assert "save.write" in [each.id for each in confirm(draft, answers).failure()]
+        assert "save.write" not in answered(draft_of(demonstrate(SHAPE, VALUES)))
+
+    def test_the_one_that_the_app_refused_is_no_option_and_the_other_is_still_asked_about(self) -> None:
+        def saves(tape: Tape) -> None:
+            tape.click("Save note")
+            tape.send("POST", "/hits", content_type=JSON, status_class=4)
+            tape.send("POST", "/notes", content_type=JSON, status_class=2)
+
+        question = next(each for each in draft_of(played(Play(saves=saves))).questions if each.id == "save.write")
+
+        assert [each.rpartition("_")[0] for each in question.options] == ["post_notes", ""]
+
+    def test_those_that_every_recording_sent_may_be_it(self) -> None:
+        two = [played(self.play("/notes", "/letters")), played(self.play("/hits", "/notes"))]
+        none = [played(self.play("/notes", "/letters")), played(self.play("/hits", "/beats"))]
+
+        assert bundle(*two).save.route.path == "/notes"
+        assert codes(*none) == [RefusalCode.SEVERAL_WRITES_AT_SAVE]
 
 
 class TestReadBack:
@@ -933,6 +1066,106 @@ class TestReadBack:
         assert draft_of(played(Play(after_save=looks), evolve(SHAPE, reading="nothing"))).plan.found is None
 
 
+class TestIdentityOfAForm:
+    """Of what a form itself holds, the unique field is checked and one that is always given; the rest may be empty."""
+
+    FIELDS = (
+        Field(caption="Title", required=False),
+        Field(caption="Kind", control=Control.SELECT, options=("Low", "High")),
+        Field(caption="Name"),
+        Field(caption="Mail"),
+        Field(caption="Phone", required=False),
+    )
+    TEXTS = ("Doctor of law", "Low", "Ada Example", "ada@clinic.example", "555 0100")
+
+    def draft(self, *kept: str, texts: tuple[str, ...] = TEXTS) -> Draft:
+        chosen = [at for at, each in enumerate(self.FIELDS) if not kept or each.caption in kept]
+        shape = evolve(SHAPE, fields=tuple(self.FIELDS[at] for at in chosen))
+        return draft_of(demonstrate(shape, Values(texts=tuple(texts[at] for at in chosen))))
+
+    @staticmethod
+    def required(made: Bundle) -> list[str]:
+        return [each.name for each in made.parameters if each.required]
+
+    def test_optional_fields_stay_out_and_may_be_empty(self) -> None:
+        made = bundle_of(self.draft(), **{"identity.unique": "mail"}).unwrap()
+
+        assert [(item.expected, item.unique) for item in made.identity] == [
+            (FromInput("name"), False),
+            (FromInput("mail"), True),
+        ]
+        assert self.required(made) == ["kind", "name", "mail"]
+
+    def test_what_is_chosen_from_a_few_is_the_last_choice(self) -> None:
+        made = bundle_of(self.draft("Kind", "Mail", "Phone"), **{"identity.unique": "mail"}).unwrap()
+
+        assert [item.expected for item in made.identity] == [FromInput("kind"), FromInput("mail")]
+
+    def test_where_the_page_asks_for_no_other_a_person_names_one(self) -> None:
+        draft = self.draft("Title", "Mail", "Phone")
+        question = next(each for each in draft.questions if each.id == "identity.second")
+        made = bundle_of(draft, **{"identity.unique": "mail", "identity.second": "phone"}).unwrap()
+
+        assert question.when is not None
+        assert question.when.options == ("mail",)
+        assert [item.expected for item in made.identity] == [FromInput("mail"), FromInput("phone")]
+        assert self.required(made) == ["mail", "phone"]
+        assert "identity.second" not in answered(draft, **{"identity.unique": "title"})
+
+    def test_one_field_is_not_two(self) -> None:
+        draft = self.draft("Title", "Mail", "Phone")
+        problems = bundle_of(draft, **{"identity.unique": "mail", "identity.second": "mail"}).failure()
+
+        assert [(each.id, each.code) for each in problems] == [("identity.second", AnswerCode.CONTRADICTS)]
+
+    def test_the_only_other_field_is_not_asked_about(self) -> None:
+        made = bundle_of(self.draft("Title", "Phone"), **{"identity.unique": "phone"}).unwrap()
+
+        assert [item.expected for item in made.identity] == [FromInput("title"), FromInput("phone")]
+
+    @pytest.mark.parametrize("texts", [TEXTS, ("Dr", "High", "Bo", "b@c.de", "5"), ("x", "Low", "y", "z", "12345678")])
+    def test_the_fields_are_offered_in_the_order_of_the_page(self, texts: tuple[str, ...]) -> None:
+        question = next(each for each in self.draft(texts=texts).questions if each.id == "identity.unique")
+
+        assert question.options == ("title", "kind", "name", "mail", "phone")
+
+
+class TestEffect:
+    """Whether a save makes or changes a record is what the app showed of it; a default in a form says nothing."""
+
+    @staticmethod
+    def with_default(reading: str) -> Recording:
+        dated = Play(in_form=lambda tape: tape.enter("Start", "2026-05-04", before=True))
+        return played(dated, evolve(SHAPE, reading=reading))
+
+    def test_it_is_that_of_the_best_source_also_where_a_database_is_read(self) -> None:
+        wanted = {"field.start.read_back": "not_part_of_record", "read_back.source": "database"}
+        draft = draft_of(self.with_default("pages"))
+
+        assert "effect" not in [each.id for each in draft.questions]
+        assert bundle_of(draft, **wanted).unwrap().read_back.effect == Effect.CREATE
+
+    def test_where_nothing_was_seen_it_is_asked(self) -> None:
+        draft = draft_of(self.with_default("nothing"))
+        question = next(each for each in draft.questions if each.id == "effect")
+
+        assert [(each.code, each.number) for each in question.evidence] == [(EvidenceCode.HELD_SOMETHING, 1)]
+        assert bundle_of(draft, effect="new_record").unwrap().read_back.effect == Effect.CREATE
+        assert "a change names its record by what it enters" in str(
+            bundle_of(draft, effect="changed_record").failure()[0].rule
+        )
+
+    def test_an_answer_without_an_earlier_one_says_nothing(self) -> None:
+        recording = demonstrate(SHAPE, VALUES)
+
+        def seen(*, compared: bool, was_absent: bool) -> Effect | None:
+            answers = [evolve(each, compared=compared, was_absent=was_absent) for each in recording.answers]
+            return compile_recordings((evolve(recording, answers=tuple(answers)),)).unwrap().plan.effect
+
+        assert seen(compared=False, was_absent=False) is None
+        assert seen(compared=True, was_absent=True) is Effect.CREATE
+
+
 class TestConstants:
     """A text stands in a workflow only where a person said that it is always the same."""
 
@@ -1011,9 +1244,14 @@ class TestWhatRepeats:
         assert made.steps[-1].id == "check_signed"
 
     def test_a_page_of_a_record_that_was_changed(self) -> None:
-        made = bundle(demonstrate(evolve(ROW_SHAPE, reading="record", changes=True), VALUES))
+        def sees_it(tape: Tape) -> None:
+            tape.open(evolve(place("/records/SYN-1042/summary", "Summary")))
+            tape.open(place("/records", "Records"))
 
-        assert made.read_back.effect == Effect.UPDATE
+        recording = played(Play(at_start=sees_it), evolve(ROW_SHAPE, reading="record"))
+
+        assert bundle(recording).read_back.effect == Effect.UPDATE
+        assert bundle(demonstrate(evolve(ROW_SHAPE, reading="record"), VALUES)).read_back.effect == Effect.CREATE
 
     def test_a_field_without_an_exact_target_is_refused(self) -> None:
         twice = (Candidate(label("Extra"), 2),)

@@ -229,7 +229,7 @@ BAD = [
     (Play(saves=lambda tape: tape.click("Save note")), RefusalCode.NO_SAVE, None),
     (Play(saves=is_refused), RefusalCode.SAVE_FAILED, AT_SAVE),
     (
-        Play(saves=sends(("POST", "/api/notes"), ("POST", "/api/letters"))),
+        Play(saves=sends(("POST", "/api/notes/78"), ("POST", "/api/notes/check"))),
         RefusalCode.SEVERAL_WRITES_AT_SAVE,
         AT_SAVE,
     ),
@@ -250,6 +250,7 @@ GOOD = [
     Play(after_save=double_clicks_something),
     Play(after_save=lambda tape: tape.enter("Search", "SYN-1042", ended_by=Key.ENTER)),
     Play(saves=sends(("POST", "/api/notes"), ("GET", "/api/notes"))),
+    Play(saves=sends(("POST", "/api/notes"), ("POST", "/api/letters"))),
     Play(in_form=lambda tape: tape.send("POST", f"{FORM_PAGE}/drafts")),
     Play(in_form=lambda tape: tape.send("PROPFIND", place("/dav"), status_class=2) and None),
 ]
@@ -343,8 +344,11 @@ class TestOneUrlForEverything:
     def test_a_query_is_no_second_write(self) -> None:
         assert codes(played(self.play("CreateNote"))) == []
 
-    def test_two_mutations_cannot_be_told_to_be_one(self) -> None:
-        assert codes(played(self.play("CreateNote", "SendLetter"))) == [(RefusalCode.SEVERAL_WRITES_AT_SAVE, AT_SAVE)]
+    def test_two_mutations_are_told_apart(self) -> None:
+        assert codes(played(self.play("CreateNote", "SendLetter"))) == []
+
+    def test_the_same_mutation_twice_is_refused(self) -> None:
+        assert codes(played(self.play("CreateNote", "CreateNote"))) == [(RefusalCode.SAVE_ROUTE_NOT_UNIQUE, AT_SAVE)]
 
     def test_the_same_without_an_operation_is_refused(self) -> None:
         def saves(tape: Tape) -> None:

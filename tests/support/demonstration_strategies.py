@@ -91,12 +91,16 @@ TASKS = SHAPES.flatmap(lambda shape: st.tuples(st.just(shape), values_for(shape)
 
 
 def answered(draft: Draft, **wanted: str) -> dict[str, str]:
-    """An answer to each question that is asked: the wanted one, or the first option; names for a database."""
+    """An answer to each question that is asked: the wanted one, or the first option; names for a database.
+
+    The second field of an identity check is another one than the first.
+    """
     answers: dict[str, str] = {}
     for question in draft.questions:
         if is_asked(question, answers):
             name = question.id.replace(".", "_")
-            first = next((each for each in question.options if each != Option.STOP.value), name)
+            taken = {Option.STOP.value} | ({answers["identity.unique"]} if question.id == "identity.second" else set())
+            first = next((each for each in question.options if each not in taken), name)
             answers[question.id] = wanted.get(question.id, first)
     return answers | {name: answer for name, answer in wanted.items() if name in answers}
 

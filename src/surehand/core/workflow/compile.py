@@ -11,7 +11,7 @@ from typing import Final
 
 from returns.result import Failure, Result, Success
 
-from surehand.core.workflow.bundle import Effect, EnteringStep, SaveStep
+from surehand.core.workflow.bundle import EnteringStep, SaveStep
 from surehand.core.workflow.compiler.confirm import confirm
 from surehand.core.workflow.compiler.demonstration import (
     Demonstration,
@@ -36,14 +36,14 @@ from surehand.core.workflow.compiler.questions import (
     QuestionKind,
     is_asked,
 )
-from surehand.core.workflow.compiler.records import Search, best_source
+from surehand.core.workflow.compiler.records import Search, names_changed, sources
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
 from surehand.core.workflow.compiler.saving import Save, find_save
 from surehand.core.workflow.compiler.slots import SlotKind, title_of
 from surehand.core.workflow.compiler.steps import Builder, add_step, click_target
 from surehand.core.workflow.compiler.targets import names_of
 from surehand.core.workflow.compiler.texts import slug
-from surehand.core.workflow.compiler.writes import Writes, writes_of
+from surehand.core.workflow.compiler.writes import Writes, possible_writes
 from surehand.core.workflow.recording import Clicked, Entered, Recording
 from surehand.core.workflow.target import Target
 
@@ -135,7 +135,7 @@ def _clicks(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> tuple[
 
 def _with_save(builder: Builder, saves: tuple[Save, ...]) -> Result[Draft, Refusals]:
     shown, clicks = builder.shown, _clicks(builder.shown, saves)
-    told = writes_of(builder.pages, saves, builder.names)
+    told = possible_writes(builder.pages, saves, builder.names)
     if isinstance(told, Failure):
         return Failure((told.failure(),))
     saving = tuple(Move(save.event, click) for save, click in zip(saves, clicks, strict=True))
@@ -148,11 +148,13 @@ def _with_save(builder: Builder, saves: tuple[Save, ...]) -> Result[Draft, Refus
     dialogs = {dialog_after(each, save.event) for each, save in zip(shown, saves, strict=True)}
     if len(dialogs) > 1:
         return Failure((shown[-1].refusal(RefusalCode.DEMONSTRATIONS_DIFFER, saves[-1].event),))
-    step = SaveStep(builder.new_id("save"), page, found[0], told.unwrap().save, dialogs.pop())
+    step = SaveStep(builder.new_id("save"), page, found[0], told.unwrap()[0].save, dialogs.pop())
     return _with_checks(builder, saves, step, told.unwrap())
 
 
-def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writes: Writes) -> Result[Draft, Refusals]:
+def _with_checks(
+    builder: Builder, saves: tuple[Save, ...], save: SaveStep, writes: tuple[Writes, ...]
+) -> Result[Draft, Refusals]:
     first = builder.shown[0]
     identity = identity_of(builder, saves, save.page.path)
     if len(identity) < _LEAST_IDENTITY:
@@ -163,6 +165,8 @@ def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writ
         slot.name for slot in builder.slots if slot.kind is SlotKind.FIELD and slot.name not in builder.searches
     )
     search = Search(builder.pages, saves, tuple(builder.names), tuple(builder.slots), _own_targets(builder))
+    seen = sources(search, entered)
+    found = next((each for each in seen if names_changed(each, entered)), None)
     places = tuple(click.place for click in _clicks(builder.shown, saves))
     title = title_of(heading_of(builder.pages, places) or save.target.name, "Workflow")
     plan = Plan(
@@ -175,9 +179,11 @@ def _with_checks(builder: Builder, saves: tuple[Save, ...], save: SaveStep, writ
         steps=tuple(builder.steps),
         identity=identity,
         save=save,
-        found=best_source(search, entered),
-        effect=_effect(builder.shown),
+        found=found,
+        effect=next((each.effect for each in (found, *seen) if each is not None and each.effect is not None), None),
+        held=_held(first),
         writes=writes,
+        asks_save=any(each.several for each in saves),
     )
     if not plan.names_what_it_changes:
         return Failure((first.refusal(RefusalCode.CHANGED_RECORD_NOT_NAMED, saves[0].event),))
@@ -189,8 +195,7 @@ def _own_targets(builder: Builder) -> dict[str, Target]:
     return {slot: step.target for slot, step in steps if slot is not None and isinstance(step, EnteringStep)}
 
 
-def _effect(shown: tuple[Demonstration, ...]) -> Effect:
-    """What the form says by itself: fields that held something before belong to a record that is changed."""
-    actions = [event.action for each in shown for event in each.recording.events]
-    filled = any(isinstance(action, Entered) and action.before for action in actions)
-    return Effect.UPDATE if filled else Effect.CREATE
+def _held(shown: Demonstration) -> int:
+    """How many of the entered fields held something before: a record's texts, or the form's own defaults."""
+    actions = [event.action for event in shown.recording.events[shown.start :]]
+    return sum(isinstance(action, Entered) and action.before for action in actions)

@@ -298,8 +298,9 @@ class JsonSeen:
     """The shape of one JSON answer of the app to a GET after the save: where its records are, and what the new one has.
 
     ``items`` is the dotted path of the list. ``was_absent`` says that the record that holds the known texts was not in
-    the last answer of the same address before the save; ``count`` is how many records the list holds. ``fresh`` says
-    that it was asked for once more at the end, with the cookies of the session alone.
+    the last answer of the same address before the save, ``compared`` that there was such an answer; ``count`` is how
+    many records the list holds. ``fresh`` says that it was asked for once more at the end, with the cookies of the
+    session alone.
     """
 
     after: Index
@@ -309,6 +310,7 @@ class JsonSeen:
     was_absent: bool
     members: Annotated[tuple[MemberSeen, ...], Items(max_items=200)]
     fresh: bool = False
+    compared: bool = True
 
 
 @frozen(kw_only=True)

@@ -254,7 +254,8 @@ def _answers(
         place = place_at(answer.url)
         if saved_at is None or place is None:
             continue
-        found = find_records(answer, _earlier(answer, answers, saved_at), entered)
+        earlier = _earlier(answer, answers, saved_at)
+        found = find_records(answer, earlier, entered)
         if found is not None:
             members = tuple(_member(each, known) for each in found.members)
             yield JsonSeen(
@@ -265,6 +266,7 @@ def _answers(
                 was_absent=found.was_absent,
                 members=members,
                 fresh=answer.fresh,
+                compared=earlier is not None,
             )
 
 

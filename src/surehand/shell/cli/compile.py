@@ -50,7 +50,7 @@ Examples:
 \b
 A file of answers holds one line for each question, its id and an option:
   "field.note.value" = "input"
-  "write.1" = "let_through"
+  "write.post_drafts_3f1c" = "hold_back"
 
 \b
 Exit codes:
@@ -163,7 +163,8 @@ def _print_question(question: Question) -> None:
     for evidence in question.evidence:
         click.echo(f"    {evidence_text(evidence)}")
     for option in question.options:
-        click.echo(f"  {option:20} {option_text(option)}")
+        meaning = option_text(option)
+        click.echo(f"  {option}" if meaning == option else f"  {option:20} {meaning}")
 
 
 # Ends

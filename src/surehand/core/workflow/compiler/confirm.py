@@ -33,7 +33,19 @@ from surehand.core.workflow.bundle import (
     SaveStep,
     Step,
 )
-from surehand.core.workflow.compiler.draft import SOURCE, Draft, Plan, in_database, value_id
+from surehand.core.workflow.compiler.draft import (
+    EFFECT,
+    SAVE,
+    SECOND,
+    SOURCE,
+    UNIQUE,
+    Draft,
+    Plan,
+    in_database,
+    origin_id,
+    value_id,
+    write_id,
+)
 from surehand.core.workflow.compiler.identity import EXACT, ShownSlot
 from surehand.core.workflow.compiler.questions import AnswerCode, AnswerProblem, Option, answer_problems
 from surehand.core.workflow.compiler.records import ReadSlot
@@ -41,6 +53,7 @@ from surehand.core.workflow.compiler.slots import Reading, Slot, SlotKind, namin
 from surehand.core.workflow.compiler.steps import PlannedStep
 from surehand.core.workflow.compiler.targets import names_of
 from surehand.core.workflow.compiler.texts import quoted
+from surehand.core.workflow.compiler.writes import Writes
 from surehand.core.workflow.params import Parameter
 from surehand.core.workflow.route import WriteRoute
 from surehand.core.workflow.source import DatabaseRecords, JsonRecords, PageField, PageRecords, RecordPage, Source
@@ -65,10 +78,10 @@ def confirm(draft: Draft, answers: Mapping[str, str]) -> Result[Bundle, tuple[An
         return Failure(problems)
     asked = {question.id for question in draft.questions}
     given = {name: answer for name, answer in answers.items() if name in asked}
-    chosen = _Chosen(draft.plan, given, _bound(draft.plan))
-    different = tuple(chosen.incomparable())
-    if different:
-        return Failure(different)
+    chosen = _Chosen(draft.plan, given, _bound(draft.plan, given))
+    contradicting = tuple(chosen.contradictions())
+    if contradicting:
+        return Failure(contradicting)
     try:
         return Success(chosen.bundle())
     except ValueError as broken:
@@ -216,13 +229,21 @@ class _Chosen:
             return tuple(ReadSlot(slot.name, column, Rule.TEXT) for slot, column in columns)
         return () if self.plan.found is None else self.plan.found.fields
 
-    def incomparable(self) -> list[AnswerProblem]:
-        """Types that the page that saves, or the other channel, does not show so."""
-        shown: list[ShownSlot | ReadSlot] = [*self.plan.identity, *self._fields()]
+    def contradictions(self) -> list[AnswerProblem]:
+        """One field named twice, and types that the page that saves, or the other channel, does not show so."""
+        shown: list[ShownSlot | ReadSlot] = [*self._checked, *self._fields()]
         wrong = {
             item.slot for item in shown if not _comparable(self.reading(self.plan.slot(item.slot)).rule, item.rule)
         }
-        return [AnswerProblem(f"field.{name}.type", AnswerCode.CONTRADICTS) for name in sorted(wrong)]
+        same = [SECOND] if SECOND in self.answers and self.answers[SECOND] == self.answers[UNIQUE] else []
+        return [
+            AnswerProblem(name, AnswerCode.CONTRADICTS)
+            for name in (*same, *(f"field.{name}.type" for name in sorted(wrong)))
+        ]
+
+    @property
+    def _checked(self) -> tuple[ShownSlot, ...]:
+        return self.plan.checked(self.answers)
 
     def identity(self) -> tuple[IdentityField, ...]:
         """The identity check."""
@@ -231,10 +252,10 @@ class _Chosen:
                 self.target(item.target),
                 value,
                 self.reading(self.plan.slot(item.slot)).rule,
-                unique=item.slot == self.answers["identity.unique"],
+                unique=item.slot == self.answers[UNIQUE],
                 form=self._form(item.slot, item.rule, item.form),
             )
-            for item in self.plan.identity
+            for item in self._checked
             if (value := self.value(item.slot)) is not None
         )
 
@@ -254,13 +275,13 @@ class _Chosen:
         fields = [item for item in self._fields() if self.value(item.slot) is not None]
         entered = {slot.name for slot in self.plan.entered}
         named = [item for item in fields if item.slot not in entered]
-        unique = [item for item in fields if item.slot == self.answers["identity.unique"]]
-        shown = [item for item in fields if item.slot in {each.slot for each in self.plan.identity}]
+        unique = [item for item in fields if item.slot == self.answers[UNIQUE]]
+        shown = [item for item in fields if item.slot in {each.slot for each in self._checked}]
         by_address = self.plan.found is not None and isinstance(self.plan.found.source, RecordPage)
         from_database = self.answers[SOURCE] == Option.DATABASE.value
         identity = named or ([] if by_address and not from_database else unique or shown[:1])
         level = CheckLevel.SYSTEM_OF_RECORD if from_database else CheckLevel.SEPARATE_SESSION
-        effect = self.plan.effect if from_database or self.plan.found is None else self.plan.found.effect
+        effect = self.plan.effect or self._answered_effect()
         return ReadBack(
             level=level,
             minimum=level,
@@ -272,6 +293,9 @@ class _Chosen:
             effect=effect,
             may_change=self._members("read_back.may_change") if effect is Effect.UPDATE else (),
         )
+
+    def _answered_effect(self) -> Effect:
+        return Effect.CREATE if self.answers[EFFECT] == Option.NEW_RECORD.value else Effect.UPDATE
 
     def _members(self, question: str) -> tuple[str, ...]:
         """The members that a question is about, where it was answered with yes."""
@@ -326,7 +350,8 @@ class _Chosen:
             ValueError: A rule of bundles is broken.
         """
         plan, steps, read = self.plan, self.steps(), self.read_back()
-        route = evolve(plan.save.route, path=self.path(plan.save.route.path))
+        writes = next((each for each in plan.writes if each.name == self.answers.get(SAVE)), plan.writes[0])
+        route = evolve(writes.save, path=self.path(writes.save.path))
         save = evolve(plan.save, page=self.gate(plan.save.page), target=self.target(plan.save.target), route=route)
         identity = self.identity()
         return Bundle(
@@ -338,9 +363,9 @@ class _Chosen:
             save=save,
             read_back=read,
             origins=(plan.origin, *self._origins()),
-            harmless_writes=self._writes(Option.LET_THROUGH),
-            blocked_writes=self._writes(Option.HOLD_BACK),
-            sockets=plan.writes.sockets,
+            harmless_writes=self._writes(writes, Option.LET_THROUGH),
+            blocked_writes=self._writes(writes, Option.HOLD_BACK),
+            sockets=writes.sockets,
             guards=self._members("guards"),
             business_key=self._members("business_key"),
         )
@@ -348,16 +373,14 @@ class _Chosen:
     def _origins(self) -> tuple[str, ...]:
         return tuple(
             origin
-            for number, (origin, _) in enumerate(self.plan.writes.origins, 1)
-            if self.answers.get(f"origin.{number}") == Option.YES.value
+            for origin, _ in self.plan.writes[0].origins
+            if self.answers.get(origin_id(origin)) == Option.YES.value
         )
 
-    def _writes(self, answer: Option) -> tuple[WriteRoute, ...]:
-        return tuple(
-            other.route
-            for number, other in enumerate(self.plan.writes.others, 1)
-            if self.answers.get(f"write.{number}") == answer.value
-        )
+    def _writes(self, writes: Writes, answer: Option) -> tuple[WriteRoute, ...]:
+        """The writes with this answer, without those to servers that are none of the app's."""
+        others = (other for other in writes.others if self.answers.get(write_id(other)) == answer.value)
+        return tuple(other.route for other in others if other.route.origin in {None, *self._origins()})
 
 
 def _slot_name(value: Value) -> str:
@@ -369,10 +392,10 @@ def _comparable(rule: Rule, seen: Rule) -> bool:
     return seen in EXACT or seen is rule
 
 
-def _bound(plan: Plan) -> frozenset[str]:
+def _bound(plan: Plan, answers: Mapping[str, str]) -> frozenset[str]:
     """The slots whose text must be given, whatever is answered."""
     places = {name for planned in plan.steps for name in _step_names(planned.step)}
-    shown = {item.slot for item in plan.identity}
+    shown = {item.slot for item in plan.checked(answers)}
     return frozenset(places | shown | {slot.name for slot in plan.slots if slot.kind is not SlotKind.FIELD})
 
 

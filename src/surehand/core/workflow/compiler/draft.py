@@ -7,13 +7,13 @@ Laws of this module:
 - A further consistent recording asks less and never adds an input.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from attrs import field, frozen
 
 from surehand.core.workflow.bundle import ClickStep, Effect, SaveStep
-from surehand.core.workflow.compiler.identity import ShownSlot
+from surehand.core.workflow.compiler.identity import ALIKE, ShownSlot
 from surehand.core.workflow.compiler.questions import (
     Condition,
     Evidence,
@@ -23,11 +23,10 @@ from surehand.core.workflow.compiler.questions import (
     QuestionKind,
 )
 from surehand.core.workflow.compiler.records import Found
-from surehand.core.workflow.compiler.routes import only_queries
+from surehand.core.workflow.compiler.routes import marked_name, only_queries, operation_text, path_words
 from surehand.core.workflow.compiler.slots import Slot, SlotKind
 from surehand.core.workflow.compiler.steps import PlannedStep
 from surehand.core.workflow.compiler.writes import OtherWrite, Writes
-from surehand.core.workflow.route import FormField, GraphqlOperation, JsonMember
 from surehand.core.workflow.source import JsonRecords, RecordPage
 
 _LONGEST_CONSTANT: Final = 500
@@ -40,11 +39,20 @@ _VALUE_KINDS: Final = {
     SlotKind.ADDRESS: QuestionKind.ADDRESS_VALUE,
 }
 SOURCE: Final = "read_back.source"
+UNIQUE: Final = "identity.unique"
+SECOND: Final = "identity.second"
+SAVE: Final = "save.write"
+EFFECT: Final = "effect"
 
 
 @frozen(kw_only=True)
 class Plan:
-    """What all recordings say together: a workflow in which every value is still a slot."""
+    """What all recordings say together: a workflow in which every value is still a slot.
+
+    ``writes`` has one member for each write that may be the save; ``asks_save`` says that a person names it. ``effect``
+    is what the save did to the records, as far as anything says so; ``held`` is how many of the entered fields held
+    something before.
+    """
 
     workflow: str
     title: str
@@ -56,8 +64,10 @@ class Plan:
     identity: tuple[ShownSlot, ...]
     save: SaveStep
     found: Found | None
-    effect: Effect
-    writes: Writes
+    effect: Effect | None
+    held: int
+    writes: tuple[Writes, ...]
+    asks_save: bool
 
     def slot(self, name: str) -> Slot:
         """The slot of this name."""
@@ -71,25 +81,39 @@ class Plan:
     @property
     def names_what_it_changes(self) -> bool:
         """Whether a record that is changed is named by a row, a search or an address, or is always the same page."""
-        found, route = self.found, self.writes.save
-        effect = self.effect if found is None else found.effect
+        found = self.found
         named = any(slot.kind is not SlotKind.FIELD or slot.name in self.searches for slot in self.slots)
-        fixed = found is not None and isinstance(found.source, RecordPage) and bool(route.query)
-        return effect is Effect.CREATE or named or fixed
+        queried = any(each.save.query for each in self.writes)
+        fixed = found is not None and isinstance(found.source, RecordPage) and queried
+        return self.effect is not Effect.UPDATE or named or fixed
+
+    def checked(self, answers: Mapping[str, str]) -> tuple[ShownSlot, ...]:
+        """The identity check: what is always checked, the unique field, and one more that has to be given."""
+        wanted = {answers.get(UNIQUE), answers.get(SECOND), self.companion(answers.get(UNIQUE))}
+        return tuple(item for item in self.identity if not item.entered or item.slot in wanted)
+
+    def companion(self, unique: str | None) -> str | None:
+        """What is checked beside the unique field where nothing else is: what the page asks for, or the only other."""
+        if any(not item.entered and item.slot != unique for item in self.identity):
+            return None
+        others = [self.slot(item.slot) for item in self.identity if item.slot != unique]
+        needed = [slot for slot in others if slot.required or len(others) == 1]
+        best = min(needed, key=lambda slot: slot.control in ALIKE, default=None)
+        return None if best is None else best.name
 
     @property
     def guardable(self) -> tuple[str, ...]:
         """Members that a save of the whole form could put back: the others of a record that is changed."""
         found = self.found
-        changes = found is not None and found.effect is Effect.UPDATE and isinstance(found.source, JsonRecords)
-        whole = self.writes.save.method in {"PUT", "POST"}
+        changes = found is not None and self.effect is Effect.UPDATE and isinstance(found.source, JsonRecords)
+        whole = any(each.save.method in {"PUT", "POST"} for each in self.writes)
         return found.others[:_MOST_MEMBERS] if changes and whole and found is not None else ()
 
     @property
     def key(self) -> tuple[str, ...]:
         """Members that tell a record from every other by what is entered."""
         found = self.found
-        if found is None or found.effect is Effect.UPDATE or not isinstance(found.source, JsonRecords):
+        if found is None or self.effect is not Effect.CREATE or not isinstance(found.source, JsonRecords):
             return ()
         telling = {slot.name for slot in self.slots if slot.tells}
         unique = tuple(item.member for item in found.fields if item.unique and item.slot in telling)
@@ -112,15 +136,11 @@ def draft_of(plan: Plan) -> Draft:
 def _questions(plan: Plan) -> Iterator[Question]:
     for slot in plan.slots:
         yield from _slot_questions(plan, slot)
-    yield Question(
-        id="identity.unique",
-        kind=QuestionKind.UNIQUE,
-        subject=plan.title,
-        options=tuple(dict.fromkeys(item.slot for item in plan.identity)),
-        evidence=tuple(_evidence(EvidenceCode.ON_SAVE_PAGE, text=plan.slot(item.slot).title) for item in plan.identity),
-    )
+    yield from _identity_questions(plan)
+    yield from _effect_question(plan)
     yield from _read_back_questions(plan)
-    yield from _write_questions(plan.writes)
+    yield from _save_question(plan)
+    yield from _write_questions(plan)
 
 
 def _evidence(code: EvidenceCode, number: int | None = None, text: str | None = None) -> Evidence:
@@ -213,6 +233,41 @@ def _not_read(plan: Plan) -> tuple[Slot, ...]:
     return tuple(slot for slot in plan.entered if slot.name not in read)
 
 
+# The identity check, and the effect
+
+
+def _identity_questions(plan: Plan) -> Iterator[Question]:
+    offered = tuple(item.slot for item in plan.identity)
+    yield _field_question(plan, UNIQUE, offered, None)
+    entered = tuple(item.slot for item in plan.identity if item.entered)
+    alone = tuple(name for name in offered if len(plan.checked({UNIQUE: name})) == 1)
+    if alone:
+        yield _field_question(plan, SECOND, entered, Condition(UNIQUE, alone))
+
+
+def _field_question(plan: Plan, identity: str, offered: tuple[str, ...], when: Condition | None) -> Question:
+    return Question(
+        id=identity,
+        kind=QuestionKind.UNIQUE if identity == UNIQUE else QuestionKind.SECOND,
+        subject=plan.title,
+        options=offered,
+        evidence=tuple(_evidence(EvidenceCode.ON_SAVE_PAGE, text=plan.slot(name).title) for name in offered),
+        when=when,
+    )
+
+
+def _effect_question(plan: Plan) -> Iterator[Question]:
+    """A default in a form is no record: where nothing else says what the save does, a person does."""
+    if plan.effect is None:
+        yield Question(
+            id=EFFECT,
+            kind=QuestionKind.EFFECT,
+            subject=plan.title,
+            options=(Option.NEW_RECORD.value, Option.CHANGED_RECORD.value),
+            evidence=(Evidence(EvidenceCode.HELD_SOMETHING, plan.held),),
+        )
+
+
 # The read-back
 
 
@@ -240,7 +295,7 @@ def _read_back_questions(plan: Plan) -> Iterator[Question]:
             when=here,
         )
     members = {
-        ("read_back.may_change", QuestionKind.MAY_CHANGE, (Option.YES, Option.STOP)): _may_change(found),
+        ("read_back.may_change", QuestionKind.MAY_CHANGE, (Option.YES, Option.STOP)): _may_change(plan),
         ("guards", QuestionKind.GUARDS, (Option.YES, Option.NO)): plan.guardable,
         ("business_key", QuestionKind.BUSINESS_KEY, (Option.YES, Option.NO)): plan.key,
     }
@@ -256,8 +311,9 @@ def _read_back_questions(plan: Plan) -> Iterator[Question]:
             )
 
 
-def _may_change(found: Found) -> tuple[str, ...]:
-    return found.changed[:_MOST_MEMBERS] if found.effect is Effect.UPDATE else ()
+def _may_change(plan: Plan) -> tuple[str, ...]:
+    found = plan.found
+    return found.changed[:_MOST_MEMBERS] if found is not None and plan.effect is Effect.UPDATE else ()
 
 
 def _source_evidence(plan: Plan) -> Iterator[Evidence]:
@@ -266,7 +322,8 @@ def _source_evidence(plan: Plan) -> Iterator[Evidence]:
         yield Evidence(EvidenceCode.FIELDS_NOT_READ, len(plan.entered))
         return
     yield _evidence(EvidenceCode.ADDRESS, text=found.source.path)
-    yield Evidence(EvidenceCode.CREATES if found.effect is Effect.CREATE else EvidenceCode.UPDATES)
+    if plan.effect is not None:
+        yield Evidence(EvidenceCode.CREATES if plan.effect is Effect.CREATE else EvidenceCode.UPDATES)
     for item in found.fields:
         yield _evidence(EvidenceCode.FIELD_READ_AS, text=f"{plan.slot(item.slot).title}: {item.member}")
     if _not_read(plan):
@@ -296,39 +353,67 @@ def _database_questions(plan: Plan) -> Iterator[Question]:
 # Writes
 
 
-def _write_questions(writes: Writes) -> Iterator[Question]:
-    for number, (origin, count) in enumerate(writes.origins, 1):
+def origin_id(origin: str) -> str:
+    """The id of the question about another server."""
+    return f"origin.{marked_name(origin.partition('//')[2], origin)}"
+
+
+def write_id(other: OtherWrite) -> str:
+    """The id of the question about a write."""
+    return f"write.{other.name}"
+
+
+def _save_question(plan: Plan) -> Iterator[Question]:
+    """Which of the writes of one click is the save."""
+    if plan.asks_save:
         yield Question(
-            id=f"origin.{number}",
+            id=SAVE,
+            kind=QuestionKind.SAVE,
+            subject=plan.title,
+            options=(*(each.name for each in plan.writes), Option.STOP.value),
+            evidence=tuple(_evidence(EvidenceCode.MAY_BE_SAVE, text=_told(each)) for each in plan.writes),
+        )
+
+
+def _told(writes: Writes) -> str:
+    route = writes.save
+    return f"{writes.name}: {route.method} {route.path} {operation_text(route.operation)}".strip()
+
+
+def _write_questions(plan: Plan) -> Iterator[Question]:
+    for origin, count in plan.writes[0].origins:
+        yield Question(
+            id=origin_id(origin),
             kind=QuestionKind.ORIGIN,
             subject=origin,
             options=(Option.YES.value, Option.NO.value),
             evidence=(Evidence(EvidenceCode.REQUESTS, count),),
         )
-    for number, other in enumerate(writes.others, 1):
+    others = {write_id(other): other for writes in plan.writes for other in writes.others}
+    for identity, other in others.items():
         yield Question(
-            id=f"write.{number}",
+            id=identity,
             kind=QuestionKind.WRITE,
             subject=f"{other.route.method} {other.route.path}",
             options=(Option.LET_THROUGH.value, Option.HOLD_BACK.value, Option.IS_A_SAVE.value),
             evidence=tuple(_write_evidence(other)),
-            when=_when_reached(writes, other),
+            when=_when_sent(plan, identity, other),
         )
-    for number, path in enumerate(writes.sockets, 1):
+    for path in plan.writes[0].sockets:
         yield Question(
-            id=f"socket.{number}",
+            id=f"socket.{marked_name(path_words(path), path)}",
             kind=QuestionKind.SOCKET,
             subject=path,
             options=(Option.LET_THROUGH.value, Option.STOP.value),
         )
 
 
-def _when_reached(writes: Writes, other: OtherWrite) -> Condition | None:
-    """A write to another server is asked about only when that server is one of the app's."""
-    origins = [origin for origin, _ in writes.origins]
-    if other.route.origin is None:
-        return None
-    return Condition(f"origin.{origins.index(other.route.origin) + 1}", (Option.YES.value,))
+def _when_sent(plan: Plan, identity: str, other: OtherWrite) -> Condition | None:
+    """A write is asked about when it is not the save itself, and to another server only if that is one of the app's."""
+    beside = tuple(each.name for each in plan.writes if identity in map(write_id, each.others))
+    if len(beside) < len(plan.writes):
+        return Condition(SAVE, beside)
+    return None if other.route.origin is None else Condition(origin_id(other.route.origin), (Option.YES.value,))
 
 
 def _write_evidence(other: OtherWrite) -> Iterator[Evidence]:
@@ -336,11 +421,8 @@ def _write_evidence(other: OtherWrite) -> Iterator[Evidence]:
         yield Evidence(EvidenceCode.TIMES_BEFORE_SAVE, other.before)
     if other.after:
         yield Evidence(EvidenceCode.TIMES_AFTER_SAVE, other.after)
-    match other.route.operation:
-        case GraphqlOperation(name=name) | FormField(name=name) | JsonMember(value=name):
-            yield _evidence(EvidenceCode.OPERATION, text=name)
-        case _:
-            pass
+    if operation_text(other.route.operation):
+        yield _evidence(EvidenceCode.OPERATION, text=operation_text(other.route.operation))
     if only_queries(other.route):
         yield Evidence(EvidenceCode.ONLY_QUERIES)
     if other.like_save:

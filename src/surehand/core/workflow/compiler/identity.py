@@ -3,6 +3,7 @@
 Laws of this module:
 
 - Texts of the clicked row come first; what was entered in the form itself counts only where the row gives too little.
+- Of what was entered, no more is checked than needed: a field that the page lets be empty stays free to be so.
 - An element that is found by the text that it shows proves nothing, and is left out.
 - Each element and each text counts once.
 """
@@ -10,7 +11,7 @@ Laws of this module:
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from surehand.core.workflow.addresses import PLACE
 from surehand.core.workflow.bundle import ChoiceControl, ChooseStep, DateForm, EnteringStep, FillStep, Rule
@@ -26,9 +27,9 @@ from surehand.core.workflow.target import Target
 
 _LEAST: Final = 2
 _MOST_CELLS: Final = 6
-_MOST_FIELDS: Final = 4
+_MOST_FIELDS: Final = 8
 #: Controls whose texts are much alike from record to record.
-_COUNTED: Final = frozenset({Control.NUMBER, Control.DATE})
+ALIKE: Final = frozenset({Control.NUMBER, Control.DATE, Control.SELECT, Control.RADIO, Control.CHECKBOX})
 _OPTION_ATTRIBUTES: Final = frozenset({"for", "value"})
 _OPTION_ROLES: Final = frozenset({"radio", "option", "menuitemradio", "columnheader"})
 #: Rules under which an element shows the very characters.
@@ -37,17 +38,17 @@ EXACT: Final = frozenset({Rule.IDENTIFIER, Rule.TEXT, Rule.CHOICE})
 
 @frozen
 class ShownSlot:
-    """A slot whose text an element shows, and under which rule; ``own`` says that it is the field itself."""
+    """A slot whose text an element shows, and under which rule; ``entered`` says that it may be needed or not."""
 
     slot: str
     target: Target
     rule: Rule
     form: DateForm = DateForm.ISO
-    own: bool = False
+    entered: bool = False
 
 
 def identity_of(builder: Builder, saves: tuple[Save, ...], saved_on: str) -> tuple[ShownSlot, ...]:
-    """What tells which record is open on the page that saves; shown cells of the row become slots.
+    """What may tell which record is open on the page that saves, in the order of the task; shown cells become slots.
 
     Args:
         builder: The steps; it takes the new slots.
@@ -62,16 +63,30 @@ def identity_of(builder: Builder, saves: tuple[Save, ...], saved_on: str) -> tup
         _add(found, _shown_cells(builder, seen, found))
     if len(found) < _LEAST:
         seen = tuple(page for page in pages if page is not None)
-        _add(found, _entered(builder, seen if len(seen) == len(pages) else (), saved_on), _MOST_FIELDS)
-    return tuple(found)
+        _add(found, _entered(builder, seen if len(seen) == len(pages) else (), saved_on))
+    return _in_order(builder, found)
 
 
-def _add(found: list[ShownSlot], more: Iterator[ShownSlot | None], most: int = 100) -> None:
-    """Take what is new, up to a number in all."""
+def _add(found: list[ShownSlot], more: Iterator[ShownSlot | None]) -> None:
+    """Take what is new."""
     for each in more:
-        is_new = each is not None and all(each.target != old.target and each.slot != old.slot for old in found)
-        if each is not None and is_new and len(found) < most:
+        if each is not None and all(each.target != old.target and each.slot != old.slot for old in found):
             found.append(each)
+
+
+def _in_order(builder: Builder, found: list[ShownSlot]) -> tuple[ShownSlot, ...]:
+    """What is always checked, and the best of what was entered, in the order of the task."""
+    always = [each for each in found if not each.entered]
+    offered = sorted((each for each in found if each.entered), key=lambda each: _rank(builder.slot(each.slot)))[
+        :_MOST_FIELDS
+    ]
+    order = [slot.name for slot in builder.slots]
+    return (*always, *sorted(offered, key=lambda each: order.index(each.slot)))
+
+
+def _rank(slot: Slot) -> tuple[bool, bool]:
+    """What tells most and is always given first; what was entered into it does not count."""
+    return slot.control in ALIKE, not slot.required
 
 
 def _page_before(shown: Demonstration, save: Save) -> PageSeen | None:
@@ -81,10 +96,11 @@ def _page_before(shown: Demonstration, save: Save) -> PageSeen | None:
 
 
 def _entered(builder: Builder, pages: tuple[PageSeen, ...], saved_on: str) -> Iterator[ShownSlot | None]:
-    """Where the page shows what was entered, or else the field itself; what tells most and is always given first."""
+    """Where the page shows what was entered, or else the field itself."""
     slots = [slot for slot in builder.slots if slot.kind is SlotKind.FIELD and slot.name not in builder.searches]
-    for slot in sorted(slots, key=lambda slot: (slot.weak, slot.control in _COUNTED, not slot.required)):
-        yield _shown(builder, pages, slot) if pages else None
+    for slot in slots:
+        shown = _shown(builder, pages, slot) if pages else None
+        yield None if shown is None else evolve(shown, entered=True)
         yield _own_field(builder, slot, saved_on)
 
 
@@ -166,6 +182,6 @@ def _own_field(builder: Builder, slot: Slot, saved_on: str) -> ShownSlot | None:
     if not slot.texts[0] or not isinstance(step, FillStep | ChooseStep) or step.page.path != saved_on:
         return None
     if isinstance(step, FillStep):
-        return ShownSlot(slot.name, step.target, step.rule, own=True)
+        return ShownSlot(slot.name, step.target, step.rule, entered=True)
     is_group = step.control is ChoiceControl.RADIO
-    return None if is_group else ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, own=True)
+    return None if is_group else ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, entered=True)

@@ -46,11 +46,14 @@ class ReadSlot:
 
 @frozen(kw_only=True)
 class Found:
-    """One source, the members that stand for slots, and what else its records are known to have."""
+    """One source, the members that stand for slots, and what else its records are known to have.
+
+    ``effect`` is what the save did to its records; ``None`` where nothing was seen of them before.
+    """
 
     kind: Option
     source: JsonRecords | PageRecords | RecordPage
-    effect: Effect
+    effect: Effect | None
     fields: tuple[ReadSlot, ...]
     changed: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
@@ -72,21 +75,20 @@ class Search:
         return self.pages.shown
 
 
-def best_source(search: Search, entered: frozenset[str]) -> Found | None:
-    """The source that shows most of what was entered; ``None`` where none shows any of it."""
+def sources(search: Search, entered: frozenset[str]) -> tuple[Found, ...]:
+    """The sources that show something of what was entered, those that show most first."""
     found = [*_json_sources(search), *_page_sources(search)]
-    usable = [each for each in found if _covered(each, entered) and _names_changed(each, entered)]
-    return max(usable, key=lambda each: _covered(each, entered), default=None)
+    return tuple(sorted((each for each in found if _covered(each, entered)), key=lambda each: -_covered(each, entered)))
 
 
 def _covered(found: Found, entered: frozenset[str]) -> int:
     return sum(item.slot in entered for item in found.fields)
 
 
-def _names_changed(found: Found, entered: frozenset[str]) -> bool:
+def names_changed(found: Found, entered: frozenset[str]) -> bool:
     """Whether a source in which a record is changed tells which one it is, by its address or by what is not entered."""
-    creates = found.effect is Effect.CREATE or isinstance(found.source, RecordPage)
-    return creates or any(item.slot not in entered for item in found.fields)
+    free = found.effect is not Effect.UPDATE or isinstance(found.source, RecordPage)
+    return free or any(item.slot not in entered for item in found.fields)
 
 
 # Answers in JSON
@@ -144,9 +146,9 @@ def _json_source(search: Search, path: str, answers: tuple[JsonSeen, ...]) -> It
     key = _key(answers)
     if len(absent) > 1 or key is None:
         return
-    effect = Effect.CREATE if absent == {True} else Effect.UPDATE
+    effect = Effect.CREATE if absent == {True} else Effect.UPDATE if all(each.compared for each in answers) else None
     source = JsonRecords(path, answers[0].items, key)
-    detail = _detail(search, answers) if effect is Effect.CREATE and answers[0].items else None
+    detail = _detail(search, answers) if effect is not Effect.UPDATE and answers[0].items else None
     plain = _json_found(search, answers, source, effect)
     yield plain
     if detail is not None:
@@ -171,7 +173,7 @@ def _is_unique(answer: JsonSeen, name: str) -> bool:
     return any(member.name == name and member.unique for member in answer.members)
 
 
-def _json_found(search: Search, answers: tuple[JsonSeen, ...], source: JsonRecords, effect: Effect) -> Found:
+def _json_found(search: Search, answers: tuple[JsonSeen, ...], source: JsonRecords, effect: Effect | None) -> Found:
     fields = _assigned(search, answers)
     fields += _keyed(search, answers, source, fields)
     bound = {each.member for each in fields}
@@ -304,8 +306,8 @@ def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]
     read, shown = tuple(each for each, _ in found), tuple(PageField(each.member, target) for each, target in found)
     address = _address(search, record.path, places)
     if _ANY not in address:
-        effect = Effect.UPDATE if _was_there(search, places) else Effect.CREATE
-        yield Found(kind=Option.RECORD_PAGE, source=RecordPage(address, record, shown), effect=effect, fields=read)
+        page = RecordPage(address, record, shown)
+        yield Found(kind=Option.RECORD_PAGE, source=page, effect=_page_effect(search, places), fields=read)
     listing = _listing(search, pages)
     if listing is not None:
         source = PageRecords(listing.path, listing.landmark, listing.link, record, shown)
@@ -323,16 +325,18 @@ def _page_fields(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[tuple[
             yield ReadSlot(slot.name, slot.name, item.rule, item.form), item.target
 
 
-def _was_there(search: Search, places: tuple[Place, ...]) -> bool:
-    """Whether the record's page was seen before the save, or a field of it held something else before."""
-    for shown, save, place in zip(search.shown, search.saves, places, strict=True):
-        for at in range(save.event):
-            action = shown.action(at)
-            seen = place_of(action)
-            same = seen is not None and seen.path == place.path and seen.query == place.query
-            if same or (isinstance(action, Entered) and action.before):
-                return True
-    return False
+def _page_effect(search: Search, places: tuple[Place, ...]) -> Effect | None:
+    """A page that was seen before the save is changed; fields that held something may be a record's, or defaults."""
+    early = [
+        (shown.action(at), place)
+        for shown, save, place in zip(search.shown, search.saves, places, strict=True)
+        for at in range(save.event)
+    ]
+    if any(
+        (seen := place_of(action)) and (seen.path, seen.query) == (place.path, place.query) for action, place in early
+    ):
+        return Effect.UPDATE
+    return None if any(isinstance(action, Entered) and action.before for action, _ in early) else Effect.CREATE
 
 
 def _address(search: Search, path: str, places: tuple[Place, ...]) -> str:

@@ -85,7 +85,8 @@ SENTENCES: Final[dict[RefusalCode, str]] = {
     ),
     RefusalCode.SAVE_FAILED: "The app answered the save with an error. Record the task with values that it takes.",
     RefusalCode.SEVERAL_WRITES_AT_SAVE: (
-        "The click that saves sends several writes, and which of them makes the record cannot be told."
+        "The click that saves sends several writes, and their addresses do not tell them apart. "
+        "Ask whoever keeps the app for an address that is used for this save alone."
     ),
     RefusalCode.SAVE_ROUTE_NOT_UNIQUE: (
         "The write that saves cannot be told from another write of this app, so it could not be kept to exactly one."

@@ -4,23 +4,28 @@ Laws of this module:
 
 - A segment stays in a template only when all recordings agree on it, and it neither looks like an id nor holds a value.
 - A route is as narrow as its write needs to be told from the others, and no narrower.
+- The name of a route is made of the route alone: what else was sent, and when, changes no name.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, assert_never
 
 from attrs import evolve, frozen
 
-from surehand.core.workflow.compiler.texts import KnownTexts, looks_like_id, plain_text
+from surehand.core.workflow.compiler.texts import KnownTexts, looks_like_id, plain_text, slug
 from surehand.core.workflow.recording import Exchange, Place
-from surehand.core.workflow.route import FormField, GraphqlRead, Operation, WriteRoute
+from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember, Operation, WriteRoute
 from surehand.core.workflow.target import QueryPart
 
 #: The methods and the forms of content that a route can have.
 _METHODS: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _CONTENT_TYPE: Final = re.compile("([a-z0-9.+-]+/[a-z0-9.+-]+)?")
 _ANY: Final = "*"
+#: How much of an address, and of an operation, a name holds.
+_LONGEST_PLACE: Final = 28
+_LONGEST_OPERATION: Final = 16
 
 
 @frozen
@@ -122,6 +127,37 @@ def told_apart(
         for other in others
     )
     return evolve(route, query=query_template(places, known)[:10]) if same_address else route
+
+
+def route_name(route: WriteRoute) -> str:
+    """The name of a route: its method, the end of its address, its operation, and a mark of everything in it."""
+    members = [each.value for each in route.query if each.value != _ANY]
+    operation = operation_text(route.operation).rpartition("=")[2][:_LONGEST_OPERATION]
+    place = f"{route.method} {path_words(route.path)} {' '.join(members)}"[:_LONGEST_PLACE]
+    return marked_name(f"{place} {operation}", repr(route))
+
+
+def path_words(path: str) -> str:
+    """The last two segments of a path that are none of an id."""
+    return " ".join([segment for segment in path.split("/") if segment not in {"", _ANY}][-2:])
+
+
+def marked_name(words: str, exact: str) -> str:
+    """A name of these words, with four signs that tell it from others of the same words."""
+    return f"{slug(words, 'x')}_{hashlib.sha256(exact.encode()).hexdigest()[:4]}"
+
+
+def operation_text(operation: Operation | None) -> str:
+    """What is told of an operation."""
+    match operation:
+        case FormField(name=name, value=None) | GraphqlOperation(name=name):
+            return name
+        case FormField(name=name, value=value) | JsonMember(name=name, value=value):
+            return f"{name}={value}"
+        case GraphqlRead() | None:
+            return ""
+        case _:  # pragma: no cover
+            assert_never(operation)
 
 
 def only_queries(route: WriteRoute) -> bool:

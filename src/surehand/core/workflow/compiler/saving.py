@@ -3,7 +3,8 @@
 Laws of this module:
 
 - The save is a write whose kind occurs once in the whole recording, sent by one single click.
-- Nothing is guessed: several such writes of one click, a key that saves, or a second click on what saves is refused.
+- Nothing is guessed: of several such writes of one click a person names the save; a key that saves, or a second click
+  on what saves, is refused.
 """
 
 from collections import Counter
@@ -35,10 +36,14 @@ _ANSWERED_WITH_ERROR: Final = frozenset({4, 5})
 
 @frozen
 class Save:
-    """The event that saves and the number of its exchange."""
+    """The event that saves, and the numbers of the exchanges that may be its save.
+
+    ``several`` says that the click sent more than one write, so that a person has to name the save.
+    """
 
     event: int
-    exchange: int
+    exchanges: tuple[int, ...]
+    several: bool = False
 
 
 @frozen
@@ -67,7 +72,7 @@ def find_save(shown: Demonstration) -> Result[Save, CompileRefusal]:
     if not late and by_key is not None:
         return Failure(shown.refusal(RefusalCode.SAVED_BY_KEY, by_key.cause))
     if late or early:
-        return _only(shown, late or early)
+        return _of_click(shown, late or early)
     return Failure(_without_save(shown, writes))
 
 
@@ -109,16 +114,16 @@ def _by_click(shown: Demonstration, writes: list[_Write]) -> list[_Write]:
     return [write for write in usable if write.cause == last]
 
 
-def _only(shown: Demonstration, writes: list[_Write]) -> Result[Save, CompileRefusal]:
-    save = writes[0]
-    if len(writes) > 1:
-        return Failure(shown.refusal(RefusalCode.SEVERAL_WRITES_AT_SAVE, save.cause))
-    if save.status_class in _ANSWERED_WITH_ERROR:
-        return Failure(shown.refusal(RefusalCode.SAVE_FAILED, save.cause))
-    again = _clicked_again(shown, save.cause)
+def _of_click(shown: Demonstration, writes: list[_Write]) -> Result[Save, CompileRefusal]:
+    """The save of one click: any of its writes that the app took."""
+    event = writes[0].cause
+    taken = tuple(write.number for write in writes if write.status_class not in _ANSWERED_WITH_ERROR)
+    if not taken:
+        return Failure(shown.refusal(RefusalCode.SAVE_FAILED, event))
+    again = _clicked_again(shown, event)
     if again is not None:
         return Failure(shown.refusal(RefusalCode.SAVE_CLICKED_TWICE, again))
-    return Success(Save(save.cause, save.number))
+    return Success(Save(event, taken, several=len(writes) > 1))
 
 
 def _clicked_twice(shown: Demonstration, writes: tuple[_Write, ...]) -> int | None:

@@ -108,6 +108,10 @@ class Builder:
         """What may stand in addresses."""
         return [Name(slot.name, slot.texts) for slot in self.naming]
 
+    def slot(self, name: str) -> Slot:
+        """The slot of this name."""
+        return next(slot for slot in self.slots if slot.name == name)
+
     def refuse(self, code: RefusalCode, moves: Sequence[Move]) -> None:
         """Refuse the step of these moves."""
         self.refusals.append(self.shown[0].refusal(code, moves[0].event))

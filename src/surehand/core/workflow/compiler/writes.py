@@ -15,7 +15,15 @@ from returns.result import Failure, Result, Success
 from surehand.core.workflow.compiler.demonstration import Demonstration, is_write
 from surehand.core.workflow.compiler.pages import Name, Pages, template
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
-from surehand.core.workflow.compiler.routes import only_queries, path_template, query_template, told_apart, write_route
+from surehand.core.workflow.compiler.routes import (
+    only_queries,
+    path_template,
+    query_template,
+    route_key,
+    route_name,
+    told_apart,
+    write_route,
+)
 from surehand.core.workflow.compiler.saving import Save, cause_of
 from surehand.core.workflow.fence import overlaps
 from surehand.core.workflow.recording import Clicked, Exchange, Place, SecretEntered
@@ -24,8 +32,9 @@ from surehand.core.workflow.route import WriteRoute
 
 @frozen(kw_only=True)
 class OtherWrite:
-    """One kind of write beside the save: how often it was seen, and what it looks like."""
+    """One kind of write beside the save: its name, how often it was seen, and what it looks like."""
 
+    name: str
     route: WriteRoute
     before: int
     after: int
@@ -35,8 +44,9 @@ class OtherWrite:
 
 @frozen(kw_only=True)
 class Writes:
-    """The route of the save, the other writes, the sockets, and further servers of the app with their requests."""
+    """The route of the save with its name, the other writes, the sockets, and further servers with their requests."""
 
+    name: str
     save: WriteRoute
     others: tuple[OtherWrite, ...]
     sockets: tuple[str, ...]
@@ -44,9 +54,17 @@ class Writes:
 
 
 @frozen
+class _Chosen:
+    """The event that saves, and the number of the exchange that is taken for the save."""
+
+    event: int
+    exchange: int
+
+
+@frozen
 class _Seen:
     shown: Demonstration
-    save: Save
+    save: _Chosen
     number: int
     exchange: Exchange
 
@@ -55,14 +73,37 @@ class _Seen:
         return cause_of(self.shown, self.exchange)
 
 
-def writes_of(pages: Pages, saves: tuple[Save, ...], names: Sequence[Name]) -> Result[Writes, CompileRefusal]:
-    """All writes of the recordings, told apart.
+def possible_writes(
+    pages: Pages, saves: tuple[Save, ...], names: Sequence[Name]
+) -> Result[tuple[Writes, ...], CompileRefusal]:
+    """All writes of the recordings, told apart: once for each write of the click that may be the save.
 
     Args:
         pages: The pages of the demonstrations.
         saves: The save of each.
         names: What names a record: the save may go to that one alone.
     """
+    found = [_writes_of(pages, chosen, names) for chosen in _choices(pages.shown, saves)]
+    good = tuple(each.unwrap() for each in found if isinstance(each, Success))
+    if good:
+        return Success(tuple(sorted(good, key=lambda each: each.name)))
+    ambiguous = pages.shown[0].refusal(RefusalCode.SEVERAL_WRITES_AT_SAVE, saves[0].event)
+    return Failure(found[0].failure() if len(found) == 1 else ambiguous)
+
+
+def _choices(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> list[tuple[_Chosen, ...]]:
+    """The writes that may be the save, each kind with its exchange in every recording."""
+    if all(len(save.exchanges) == 1 for save in saves):
+        return [tuple(_Chosen(save.event, save.exchanges[0]) for save in saves)]
+    kinds = [
+        {route_key(each.recording.exchanges[number], each.known): number for number in save.exchanges}
+        for each, save in zip(shown, saves, strict=True)
+    ]
+    shared = [kind for kind in kinds[0] if all(kind in each for each in kinds[1:])]
+    return [tuple(_Chosen(save.event, each[kind]) for save, each in zip(saves, kinds, strict=True)) for kind in shared]
+
+
+def _writes_of(pages: Pages, saves: tuple[_Chosen, ...], names: Sequence[Name]) -> Result[Writes, CompileRefusal]:
     shown = pages.shown
     exchanges = tuple(each.recording.exchanges[save.exchange] for each, save in zip(shown, saves, strict=True))
     known = tuple(each.known for each in shown)
@@ -85,6 +126,7 @@ def writes_of(pages: Pages, saves: tuple[Save, ...], names: Sequence[Name]) -> R
     path = template(tuple(place.path for place in places), names, known)
     return Success(
         Writes(
+            name=route_name(save),
             save=save if path is None else evolve(save, path=path),
             others=tuple(_other(each, group, save) for each, group in grouped.items()),
             sockets=tuple(sorted(_sockets(shown))),
@@ -97,7 +139,7 @@ def _event(seen: _Seen) -> int | None:
     return seen.cause if seen.cause >= 0 else None
 
 
-def _others(shown: tuple[Demonstration, ...], saves: tuple[Save, ...]) -> Iterator[_Seen]:
+def _others(shown: tuple[Demonstration, ...], saves: tuple[_Chosen, ...]) -> Iterator[_Seen]:
     for each, save in zip(shown, saves, strict=True):
         signing_in = _sign_in_exchanges(each)
         for number, exchange in enumerate(each.recording.exchanges):
@@ -143,6 +185,7 @@ def _grouped(plain: list[tuple[_Seen, WriteRoute]], save: WriteRoute) -> dict[Wr
 def _other(route: WriteRoute, group: list[_Seen], save: WriteRoute) -> OtherWrite:
     before = sum(each.exchange.after <= each.save.event for each in group)
     return OtherWrite(
+        name=route_name(route),
         route=route,
         before=before,
         after=len(group) - before,
@@ -157,11 +200,18 @@ def _parent(route: WriteRoute) -> str:
 
 def _sockets(shown: tuple[Demonstration, ...]) -> set[str]:
     return {
-        path_template((exchange.place.path,), (each.known,)) or "/"
+        _socket_path(path_template((exchange.place.path,), (each.known,)) or "/")
         for each in shown
         for exchange in each.recording.exchanges
         if exchange.socket and _is_of_app(each, exchange)
     }
+
+
+def _socket_path(path: str) -> str:
+    """The path with everything between its first id and its last segment left open: there are more of that session."""
+    segments = path.split("/")
+    first = segments.index("*") if "*" in segments else len(segments)
+    return "/".join("*" if first < at < len(segments) - 1 else each for at, each in enumerate(segments))
 
 
 def _origins(shown: tuple[Demonstration, ...]) -> tuple[tuple[str, int], ...]:
