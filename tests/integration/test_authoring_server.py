@@ -82,7 +82,7 @@ class TestExactlyTheRecordingTools:
         with serving(tmp_path, "--authoring", "--bundles", str(tmp_path / "bundles"), *flags) as client:
             tools = [name for name in listed(client) if not name.startswith("run_wf_")]
 
-        assert [*(tool.value for tool in ROWS[start].registered), *AUTHORING, *more] == tools
+        assert [*(tool.value for tool in ROWS[start].tools), *AUTHORING, *more] == tools
         assert ("run_workflow" in tools) is (start is Start.PRODUCTION)
 
     def test_in_the_sandbox(self, tmp_path: Path) -> None:

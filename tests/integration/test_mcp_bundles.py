@@ -57,7 +57,7 @@ def tools_of(client: RawClient) -> dict[str, Json]:
 
 def registered(start: Start) -> list[str]:
     """The tools of a row that clients see."""
-    return [tool.value for tool in ROWS[start].registered]
+    return [tool.value for tool in ROWS[start].tools]
 
 
 def wordy(number: int) -> Bundle:
@@ -98,9 +98,8 @@ class TestExactlyTheToolsOfTheRow:
     @pytest.mark.parametrize(
         "flags",
         [
-            ("--mode", "attended"),
-            ("--allow-run", "--allow-attended-actions"),
-            ("--allow-attended-actions",),
+            ("--attended",),
+            ("--mode", "production", "--allow-attended-actions"),
             ("--authoring-screens", "scrubbed"),
             ("--allow-url-override",),
             ("--allow-run", "--allow-synthetic-recorded-defaults"),
@@ -124,7 +123,7 @@ class TestExactlyTheToolsOfTheRow:
         put(tmp_path / "bundles", note_bundle())
         asked: Json = {"workflow": "add_note", "inputs": {}, "request_id": "r"}
         with serving(tmp_path) as client:
-            for name in ("run_workflow", f"run_{opaque_id('add_note')}", "list_needs_attention", "observe"):
+            for name in ("run_workflow", f"run_{opaque_id('add_note')}", "reject_attention", "observe"):
                 answer = client.request("tools/call", {"name": name, "arguments": asked})
 
                 assert answer["error"]["message"] == "There is no tool of this name. Nothing ran."

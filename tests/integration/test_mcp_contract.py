@@ -72,7 +72,7 @@ class TestTheToolsAreFewAndTheirTextsShort:
     def test_the_mode_decides_exactly_which_tools_there_are(self, client: RawClient) -> None:
         tools = tools_of(result_of_answer(client.request("tools/list")))
 
-        assert [name.value for name in ROWS[Start.SANDBOX].registered] == list(tools)
+        assert [name.value for name in ROWS[Start.SANDBOX].tools] == list(tools)
 
     def test_every_tool_declares_all_that_a_client_may_ask(self, client: RawClient) -> None:
         for tool in tools_of(result_of_answer(client.request("tools/list"))).values():

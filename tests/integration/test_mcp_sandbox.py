@@ -49,7 +49,7 @@ class TestTheSandboxOverStdio:
     def test_it_has_the_tools_of_its_mode(self, client: RawClient) -> None:
         tools = result_of_answer(client.request("tools/list"))["tools"]
 
-        assert [name.value for name in ROWS[Start.SANDBOX].registered] == [tool["name"] for tool in tools]
+        assert [name.value for name in ROWS[Start.SANDBOX].tools] == [tool["name"] for tool in tools]
 
     def test_it_lists_its_workflow_with_the_inputs(self, client: RawClient) -> None:
         (workflow,) = structured(client.call("list_workflows", {}))["workflows"]

@@ -171,6 +171,6 @@ class TestTheToolsOfARowFitIntoOnePage:
             url_override=more,
             protected_export=more,
         )
-        declared = [declaration(tool_of(name, opened)) for name in row.registered if name in TABLE]
+        declared = [declaration(tool_of(name, opened)) for name in row.tools if name in TABLE]
 
         assert size_once({"tools": declared}) <= MAX_ANSWER_BYTES

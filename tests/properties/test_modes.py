@@ -8,7 +8,7 @@ from attrs import evolve, fields
 
 from surehand.core.modes import (
     AUTHORING_TOOLS,
-    NOT_YET_SERVED,
+    DECISIONS,
     QUALIFIED_DECISIONS,
     ROWS,
     Flags,
@@ -21,15 +21,18 @@ from surehand.core.modes import (
 from surehand.core.outcome.result import Mode
 
 READING = ["list_workflows", "get_run", "get_workflow", "get_run_report", "list_needs_attention", "get_attention_item"]
-DECISIONS = ["reject_attention", "teach_attention", "escalate_attention"]
+SANDBOX = ["list_workflows", "run_workflow", "get_run"]
+STILL = ["reject_attention", "teach_attention", "escalate_attention", "reconcile_attention"]
+ACTING = ["continue_attention", "skip_attention"]
 
 #: Each row of the table, by hand: the mode of its results, its tools in order, whether it runs and keeps old tools.
 TABLE: dict[Start, tuple[Mode, list[str], bool, bool]] = {
-    Start.SANDBOX: (Mode.SANDBOX, ["list_workflows", "run_workflow", "get_run"], True, False),
+    Start.SANDBOX: (Mode.SANDBOX, SANDBOX, True, False),
+    Start.SANDBOX_ATTENDED: (Mode.SANDBOX, [*SANDBOX, *READING[4:], *STILL, *ACTING], True, False),
     Start.READ_ONLY: (Mode.PRODUCTION, READING, False, False),
     Start.PRODUCTION: (Mode.PRODUCTION, [*READING, "run_workflow"], True, True),
-    Start.ATTENDED: (Mode.ATTENDED, [*READING, "run_workflow", *DECISIONS], True, True),
-    Start.ATTENDED_READ_ONLY: (Mode.ATTENDED, [*READING, *DECISIONS], False, False),
+    Start.ATTENDED: (Mode.ATTENDED, [*READING, "run_workflow", *STILL], True, True),
+    Start.ATTENDED_READ_ONLY: (Mode.ATTENDED, [*READING, *STILL], False, False),
     Start.AUTHORING: (Mode.PRODUCTION, [], False, False),
 }
 
@@ -61,9 +64,15 @@ STARTS: list[tuple[Flags, Start | StartRefusal]] = [
     (Flags(bundles=True, mode=Mode.PRODUCTION), Start.PRODUCTION),
     (Flags(bundles=True, allow_run=True), Start.PRODUCTION),
     (Flags(bundles=True, mode=Mode.PRODUCTION, allow_run=True), Start.PRODUCTION),
-    (Flags(bundles=True, mode=Mode.ATTENDED), StartRefusal.ATTENDED_NOT_SERVED),
-    (Flags(bundles=True, allow_run=True, allow_attended_actions=True), StartRefusal.ATTENDED_NOT_SERVED),
-    (Flags(bundles=True, allow_attended_actions=True), StartRefusal.ATTENDED_NOT_SERVED),
+    (Flags(bundles=True, mode=Mode.ATTENDED), Start.ATTENDED),
+    (Flags(bundles=True, allow_run=True, allow_attended_actions=True), Start.ATTENDED),
+    (Flags(bundles=True, allow_attended_actions=True), Start.ATTENDED_READ_ONLY),
+    (Flags(attended=True), Start.SANDBOX_ATTENDED),
+    (Flags(attended=True, mode=Mode.SANDBOX), Start.SANDBOX_ATTENDED),
+    (Flags(attended=True, tutorial=True, qualified_config=True), Start.SANDBOX_ATTENDED),
+    (Flags(attended=True, bundles=True), StartRefusal.BUNDLES_NOT_SERVED),
+    (Flags(attended=True, bundles=True, mode=Mode.ATTENDED), StartRefusal.MODES_CONTRADICT),
+    (Flags(attended=True, allow_attended_actions=True), StartRefusal.MODES_CONTRADICT),
     (Flags(mode=Mode.PRODUCTION), StartRefusal.BUNDLES_MISSING),
     (Flags(mode=Mode.ATTENDED), StartRefusal.BUNDLES_MISSING),
     (Flags(allow_attended_actions=True), StartRefusal.BUNDLES_MISSING),
@@ -147,7 +156,7 @@ class TestEveryCombinationOfFlagsIsAnswered:
         for flags in every_start():
             row = choose(flags)
             if isinstance(row, Row):
-                assert (ToolName.RUN_WORKFLOW in row.registered) == row.runs
+                assert (ToolName.RUN_WORKFLOW in row.tools) == row.runs
                 assert row.runs or not row.deprecated_runs
 
     def test_recording_adds_its_tools_and_never_a_run(self) -> None:
@@ -166,27 +175,26 @@ class TestEveryCombinationOfFlagsIsAnswered:
         assert compared > 0
 
 
-class TestWhatIsNotServedYetIsRegisteredNowhere:
-    """A tool that comes with a later version stands in the table, and no client sees it."""
+class TestWhoMayDecide:
+    """A decision is taken only where a person is said to attend, and whoever only reads decides nothing."""
 
-    def test_no_row_registers_one(self) -> None:
+    def test_every_decision_belongs_to_an_attended_start(self) -> None:
         for flags in every_start():
             row = choose(flags)
             if isinstance(row, Row):
-                assert NOT_YET_SERVED.isdisjoint(row.registered)
-                assert [tool for tool in row.tools if tool not in NOT_YET_SERVED] == list(row.registered)
+                asked = flags.attended or flags.allow_attended_actions or flags.mode is Mode.ATTENDED
 
-    def test_the_decisions_are_among_them_and_the_read_tools_are_not(self) -> None:
-        assert {*names(tuple(NOT_YET_SERVED))} >= {*DECISIONS, *names(QUALIFIED_DECISIONS)}
-        assert NOT_YET_SERVED.isdisjoint(ROWS[Start.SANDBOX].tools)
-        assert names(ROWS[Start.READ_ONLY].registered) == READING[:4]
+                assert (not DECISIONS.isdisjoint(row.tools), row.decides) == (asked, asked)
+                assert not row.decides or {*READING[4:]} <= {*names(row.tools)}
+
+    def test_the_decisions_are_these(self) -> None:
+        assert {each.value for each in DECISIONS} == {*STILL, *ACTING}
 
 
 class TestTheActingDecisionsNeedAQualifiedConfiguration:
-    """Continue and Skip follow the other decisions, and only with a qualified configuration."""
+    """Continue and Skip follow the other decisions: in the sandbox, and where the settings file lets them act."""
 
-    def test_they_are_in_the_row_of_such_a_start_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.core.modes.NOT_YET_SERVED", frozenset[ToolName]())
+    def test_they_are_in_the_row_of_such_a_start_alone(self) -> None:
         attended = Flags(bundles=True, mode=Mode.ATTENDED)
         plain, qualified = choose(attended), choose(evolve(attended, qualified_config=True))
         elsewhere = choose(Flags(bundles=True, mode=Mode.PRODUCTION, qualified_config=True))
@@ -195,6 +203,12 @@ class TestTheActingDecisionsNeedAQualifiedConfiguration:
         assert isinstance(qualified, Row)
         assert qualified.tools == (*ROWS[Start.ATTENDED].tools, *QUALIFIED_DECISIONS)
         assert elsewhere == ROWS[Start.PRODUCTION]
+
+    def test_no_other_start_over_bundles_has_them(self) -> None:
+        for flags in every_start():
+            row = choose(flags)
+            if isinstance(row, Row) and row.bundles:
+                assert {*QUALIFIED_DECISIONS}.isdisjoint(row.tools) or (flags.qualified_config and row.decides)
 
 
 class TestTheRecordingToolsFollowTheOthers:
@@ -206,5 +220,5 @@ class TestTheRecordingToolsFollowTheOthers:
 
         assert isinstance(alone, Row)
         assert isinstance(screens, Row)
-        assert (names(alone.registered), alone.runs) == (AUTHORING, False)
-        assert (names(screens.registered), screens.runs) == ([*READING[:4], *AUTHORING, "screen"], False)
+        assert (names(alone.tools), alone.runs) == (AUTHORING, False)
+        assert (names(screens.tools), screens.runs) == ([*READING, *AUTHORING, "screen"], False)

@@ -63,7 +63,6 @@ def build_service() -> ServicePort:
 
 
 if __name__ == "__main__":
-    modes.NOT_YET_SERVED = frozenset()  # type: ignore[misc] # the tool is the test's own
     main(
         build_service,
         row=modes.Row(mode=Mode.PRODUCTION, bundles=False, tools=(modes.ToolName.ADMIT,)),

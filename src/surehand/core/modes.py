@@ -4,7 +4,7 @@ Laws of this module:
 
 - One row for each way to start. A tool that is not in the row does not exist for the clients of that server.
 - The order of a row is the order in which the tools are listed.
-- A tool that is not served yet stands in its rows and is registered in none; a start that asks for one is refused.
+- What acts in the app for a person is in a row of attended mode only, and only where the operator wrote that down.
 - Recording never enables runs: what may run is said by the other flags alone.
 - A start whose flags contradict each other is refused by name; no flag is silently dropped.
 """
@@ -32,6 +32,7 @@ class ToolName(Enum):
     REJECT = "reject_attention"
     TEACH = "teach_attention"
     ESCALATE = "escalate_attention"
+    RECONCILE = "reconcile_attention"
     CONTINUE = "continue_attention"
     SKIP = "skip_attention"
     OBSERVE = "observe"
@@ -74,9 +75,9 @@ class Row:
     protected_export: bool = False
 
     @property
-    def registered(self) -> tuple[ToolName, ...]:
-        """The tools that clients see: those of the row that are served already."""
-        return tuple(tool for tool in self.tools if tool not in NOT_YET_SERVED)
+    def decides(self) -> bool:
+        """Whether decisions on stopped runs are taken here."""
+        return not DECISIONS.isdisjoint(self.tools)
 
 
 @unique
@@ -84,6 +85,7 @@ class Start(Enum):
     """The ways to start a server."""
 
     SANDBOX = "sandbox"
+    SANDBOX_ATTENDED = "sandbox, attended"
     READ_ONLY = "production, read-only"
     PRODUCTION = "production"
     ATTENDED = "attended"
@@ -91,18 +93,22 @@ class Start(Enum):
     AUTHORING = "authoring alone"
 
 
+_ATTENTION: Final = (ToolName.LIST_NEEDS_ATTENTION, ToolName.GET_ATTENTION_ITEM)
+_SANDBOX: Final = (ToolName.LIST_WORKFLOWS, ToolName.RUN_WORKFLOW, ToolName.GET_RUN)
 _READING: Final = (
     ToolName.LIST_WORKFLOWS,
     ToolName.GET_RUN,
     ToolName.GET_WORKFLOW,
     ToolName.GET_RUN_REPORT,
-    ToolName.LIST_NEEDS_ATTENTION,
-    ToolName.GET_ATTENTION_ITEM,
+    *_ATTENTION,
 )
-_DECISIONS: Final = (ToolName.REJECT, ToolName.TEACH, ToolName.ESCALATE)
+_STILL_DECISIONS: Final = (ToolName.REJECT, ToolName.TEACH, ToolName.ESCALATE, ToolName.RECONCILE)
 
 #: The decisions that act in the app; they need a qualified deployment configuration beside the flags.
 QUALIFIED_DECISIONS: Final = (ToolName.CONTINUE, ToolName.SKIP)
+
+#: What a person can decide of a stopped run.
+DECISIONS: Final = frozenset({*_STILL_DECISIONS, *QUALIFIED_DECISIONS})
 
 #: The recording tools in their order; ``screen`` follows them when the operator shares the screen.
 AUTHORING_TOOLS: Final = (
@@ -122,22 +128,13 @@ AUTHORING_TOOLS: Final = (
     ToolName.BIND_STATUS,
 )
 
-#: Tools that come with a later version. They are registered nowhere.
-NOT_YET_SERVED: Final = frozenset(
-    {
-        ToolName.LIST_NEEDS_ATTENTION,
-        ToolName.GET_ATTENTION_ITEM,
-        *_DECISIONS,
-        *QUALIFIED_DECISIONS,
-    }
-)
-
 #: The table.
 ROWS: Final[dict[Start, Row]] = {
-    Start.SANDBOX: Row(
+    Start.SANDBOX: Row(mode=Mode.SANDBOX, bundles=False, tools=_SANDBOX, runs=True),
+    Start.SANDBOX_ATTENDED: Row(
         mode=Mode.SANDBOX,
         bundles=False,
-        tools=(ToolName.LIST_WORKFLOWS, ToolName.RUN_WORKFLOW, ToolName.GET_RUN),
+        tools=(*_SANDBOX, *_ATTENTION, *_STILL_DECISIONS, *QUALIFIED_DECISIONS),
         runs=True,
     ),
     Start.READ_ONLY: Row(mode=Mode.PRODUCTION, bundles=True, tools=_READING),
@@ -151,11 +148,11 @@ ROWS: Final[dict[Start, Row]] = {
     Start.ATTENDED: Row(
         mode=Mode.ATTENDED,
         bundles=True,
-        tools=(*_READING, ToolName.RUN_WORKFLOW, *_DECISIONS),
+        tools=(*_READING, ToolName.RUN_WORKFLOW, *_STILL_DECISIONS),
         runs=True,
         deprecated_runs=True,
     ),
-    Start.ATTENDED_READ_ONLY: Row(mode=Mode.ATTENDED, bundles=True, tools=(*_READING, *_DECISIONS)),
+    Start.ATTENDED_READ_ONLY: Row(mode=Mode.ATTENDED, bundles=True, tools=(*_READING, *_STILL_DECISIONS)),
     Start.AUTHORING: Row(mode=Mode.PRODUCTION, bundles=False, tools=()),
 }
 
@@ -167,10 +164,11 @@ class Flags:
     Args:
         mode: ``--mode``.
         tutorial: ``--tutorial``, an older word for the sandbox.
+        attended: ``--attended``: the sandbox, with a person who answers its stopped runs.
         bundles: Whether there is a folder of bundles.
         allow_run: ``--allow-run``, an older word for ``--mode production``.
         allow_attended_actions: ``--allow-attended-actions``; with ``allow_run`` an older word for ``--mode attended``.
-        qualified_config: Whether ``--config`` names a deployment configuration that qualifies for acting decisions.
+        qualified_config: Whether the settings file lets decisions act in the app.
         authoring: ``--authoring``.
         authoring_screens: Whether ``--authoring-screens`` was given.
         allow_url_override: ``--allow-url-override``.
@@ -180,6 +178,7 @@ class Flags:
 
     mode: Mode | None = None
     tutorial: bool = False
+    attended: bool = False
     bundles: bool = False
     allow_run: bool = False
     allow_attended_actions: bool = False
@@ -198,10 +197,6 @@ class StartRefusal(Enum):
     MODES_CONTRADICT = "these flags name different modes; give --mode alone"
     BUNDLES_MISSING = "this mode serves workflows of your own: name their folder with --bundles"
     BUNDLES_NOT_SERVED = "the sandbox serves its own workflow; leave --bundles out, or start with --mode production"
-    ATTENDED_NOT_SERVED = (
-        "decisions on paused runs are not served by this version; start with --mode production, "
-        "and decide at the computer that runs the workflows"
-    )
     SCREENS_WITHOUT_AUTHORING = "--authoring-screens adds a tool to --authoring; give both"
     URL_OVERRIDE_WITHOUT_RUNS = "--allow-url-override is about runs of your own workflows; start with --mode production"
     EXPORT_WITHOUT_BUNDLES = "--allow-protected-export is about workflows of your own: name their folder with --bundles"
@@ -230,7 +225,7 @@ def _start(flags: Flags) -> Start | StartRefusal:
         return _unnamed(flags)
     mode = named.pop()
     if mode is Mode.SANDBOX:
-        return StartRefusal.BUNDLES_NOT_SERVED if flags.bundles else Start.SANDBOX
+        return StartRefusal.BUNDLES_NOT_SERVED if flags.bundles else _sandbox(flags)
     if not flags.bundles:
         return StartRefusal.BUNDLES_MISSING
     if mode is Mode.PRODUCTION:
@@ -238,10 +233,14 @@ def _start(flags: Flags) -> Start | StartRefusal:
     return Start.ATTENDED if flags.mode is Mode.ATTENDED or flags.allow_run else Start.ATTENDED_READ_ONLY
 
 
+def _sandbox(flags: Flags) -> Start:
+    return Start.SANDBOX_ATTENDED if flags.attended else Start.SANDBOX
+
+
 def _named(flags: Flags) -> Iterator[tuple[Mode, bool]]:
     """Each mode that some flag can name, with whether it does; without bundles a permission to run is the sandbox's."""
     attended = flags.allow_attended_actions
-    yield Mode.SANDBOX, flags.mode is Mode.SANDBOX or flags.tutorial
+    yield Mode.SANDBOX, flags.mode is Mode.SANDBOX or flags.tutorial or flags.attended
     yield Mode.SANDBOX, flags.allow_run and not flags.bundles and not attended and flags.mode is None
     yield Mode.PRODUCTION, flags.mode is Mode.PRODUCTION
     yield Mode.PRODUCTION, flags.allow_run and flags.bundles and not attended and flags.mode is not Mode.ATTENDED
@@ -258,7 +257,6 @@ def _refusals(flags: Flags, start: Start) -> Iterator[tuple[StartRefusal, bool]]
     """Why a row is not served as it was asked for, the first that applies before the others."""
     row = ROWS[start]
     defaults = flags.allow_synthetic_recorded_defaults
-    yield StartRefusal.ATTENDED_NOT_SERVED, not NOT_YET_SERVED.isdisjoint({*row.tools} & {*_DECISIONS})
     yield StartRefusal.SCREENS_WITHOUT_AUTHORING, flags.authoring_screens and not flags.authoring
     yield StartRefusal.URL_OVERRIDE_WITHOUT_RUNS, flags.allow_url_override and not (row.runs and row.bundles)
     yield StartRefusal.EXPORT_WITHOUT_BUNDLES, flags.allow_protected_export and not row.bundles

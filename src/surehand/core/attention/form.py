@@ -88,6 +88,11 @@ def action_words(action: Action) -> str:
     return _WORDS[action].question
 
 
+def box_words(action: Action) -> str:
+    """What the person confirms who takes an action."""
+    return _WORDS[action].box
+
+
 def form_schema(action: Action, *, with_code: bool) -> Json:
     """What the person fills in: a box, and a code where one is asked for."""
     members: Json = {CONFIRM: {"type": "boolean", "title": _WORDS[action].box}}

@@ -14,9 +14,11 @@ import shutil
 import subprocess
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
+from surehand.core.attention.pause import ItemStatus
 from surehand.shell.config import ConfigError
 
 #: What stands for the notifications of the desktop where a command could stand.
@@ -24,6 +26,9 @@ DESKTOP: Final = "desktop"
 
 TITLE: Final = "Surehand"
 SENTENCE: Final = "Runs wait for a person's decision: surehand attend list"
+
+#: Runs that are counted, at most.
+MOST_TOLD: Final = 100
 
 #: Seconds between two looks at what waits, and seconds that a notification may take.
 LOOK_SECONDS: Final = 2.0
@@ -76,6 +81,21 @@ class Notifier:
         while not self._ended.wait(LOOK_SECONDS):
             with suppress(Exception):  # the next look is the next try; nothing else depends on it
                 self.look()
+
+
+def waiting_in(folder: Path) -> Callable[[], Collection[str]]:
+    """What waits in a state folder, which is opened at the first look."""
+    from surehand.shell.attended.desk import AttendedDesk  # noqa: PLC0415 - at the first look
+
+    opened: list[AttendedDesk] = []
+
+    def waiting() -> Collection[str]:
+        if not opened:
+            opened.append(AttendedDesk.open(folder))
+        items = opened[0].items(MOST_TOLD).items
+        return [item.id for item in items if item.status is ItemStatus.OPEN]
+
+    return waiting
 
 
 def shower(said: str) -> Show:

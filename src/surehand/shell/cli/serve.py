@@ -5,9 +5,12 @@ Laws of this module:
 - Nothing that the client's first answer does without is loaded before it.
 - Only the protocol is written to standard output; what a person should know goes to standard error.
 - A start whose flags do not go together is refused before anything is served.
+- Who attends sees the browser, and its windows are kept for them; what acts in their apps has to be written down too.
 """
 
+import os
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +21,7 @@ from surehand.core.modes import Flags, Row, StartRefusal, ToolName, choose
 from surehand.core.outcome.result import Mode
 from surehand.shell.cli.app import bundle_options, engine_option, runs_dir_option
 from surehand.shell.config import (
+    CONFIG_VARIABLE,
     DEFAULT_POLICY,
     MOST_PARALLEL_PER_APP,
     BundleArguments,
@@ -27,8 +31,9 @@ from surehand.shell.config import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from surehand.shell.attended.notify import Notifier
     from surehand.shell.mcp.guard import Wire
     from surehand.shell.mcp.tools import Tool
     from surehand.shell.service import Service
@@ -39,6 +44,8 @@ Examples:
   surehand serve --sandbox-engine simulated
   surehand serve --bundles workflows
   surehand serve --bundles workflows --mode production
+  surehand serve --attended
+  surehand serve --bundles workflows --mode attended --notify desktop
   surehand serve --authoring --url https://app.example
   claude mcp add surehand -- surehand serve --bundles /path/to/workflows --mode production
 """
@@ -51,8 +58,22 @@ Examples:
     help="What is served.  [default: the sandbox, or with --bundles your workflows, read-only]",
 )
 @click.option("--tutorial", is_flag=True, help="The sandbox, in an older word.")
+@click.option("--attended", is_flag=True, help="The sandbox, in windows, with its stopped runs for you to answer.")
 @click.option("--allow-run", is_flag=True, help="With --bundles the same as --mode production.")
 @click.option("--allow-attended-actions", is_flag=True, help="With --allow-run the same as --mode attended.")
+@click.option("--frames", is_flag=True, help="Keep a picture of each page on which a run stops, encrypted, for you.")
+@click.option(
+    "--confirm-by",
+    type=click.Choice(["code", "form"]),
+    default="code",
+    show_default=True,
+    help="What Continue and Skip need of a client: a form with the code that this computer shows, or a form alone.",
+)
+@click.option(
+    "--notify",
+    metavar="desktop|COMMAND",
+    help="Tell of runs that stop: on the desktop, or by a command, which reads the count and a sentence.",
+)
 @click.option("--authoring", is_flag=True, help="Serve the recording tools for the app at --url; this allows no runs.")
 @click.option(
     "--authoring-screens",
@@ -79,6 +100,12 @@ Examples:
     help="Let the sandbox fill in synthetic values for inputs that a call leaves out.",
 )
 @engine_option("--sandbox-engine")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The settings file.  [default: SUREHAND_CONFIG, or the user's]",
+)
 @runs_dir_option
 @click.pass_obj
 def command(  # noqa: PLR0913 - one parameter for each option
@@ -86,8 +113,12 @@ def command(  # noqa: PLR0913 - one parameter for each option
     *,
     mode: str | None,
     tutorial: bool,
+    attended: bool,
     allow_run: bool,
     allow_attended_actions: bool,
+    frames: bool,
+    confirm_by: str,
+    notify: str | None,
     authoring: bool,
     authoring_screens: str | None,
     bundles: str | None,
@@ -100,6 +131,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     allow_protected_export: bool,
     allow_synthetic_recorded_defaults: bool,
     sandbox_engine: str | None,
+    config: Path | None,
     runs_dir: str | None,
 ) -> None:
     """Serve MCP clients over standard input and output.
@@ -120,6 +152,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     flags = Flags(
         mode=None if mode is None else Mode(mode),
         tutorial=tutorial,
+        attended=attended,
         allow_run=allow_run,
         allow_attended_actions=allow_attended_actions,
         authoring=authoring,
@@ -128,14 +161,28 @@ def command(  # noqa: PLR0913 - one parameter for each option
         allow_protected_export=allow_protected_export,
         allow_synthetic_recorded_defaults=allow_synthetic_recorded_defaults,
     )
-    is_sandbox = bundles is None and (tutorial or flags.mode is Mode.SANDBOX)
-    chosen = settings(runs_dir, sandbox_engine, bundles=None if is_sandbox else said)
-    row = choose(evolve(flags, bundles=chosen.bundles is not None))
+    is_sandbox = bundles is None and (tutorial or attended or flags.mode is Mode.SANDBOX)
+    environ = {**os.environ, **({} if config is None else {CONFIG_VARIABLE: str(config)})}
+    chosen = settings(runs_dir, sandbox_engine, bundles=None if is_sandbox else said, environ=environ)
+    row = choose(evolve(flags, bundles=chosen.bundles is not None, qualified_config=chosen.continue_and_skip))
     if isinstance(row, StartRefusal):
         raise click.UsageError(row.value)
-    pinned = _pinned(url) if authoring else None
-    more = partial(_recording_tools, chosen, pinned, policy, authoring_screens) if authoring else tuple
-    _serve(evolve(chosen, sandbox_defaults=allow_synthetic_recorded_defaults), row, more, wire)
+    chosen = evolve(
+        chosen,
+        sandbox_defaults=allow_synthetic_recorded_defaults,
+        attended=row.decides and row.runs,
+        headed=row.decides and row.runs,
+        frames=frames,
+    )
+    makers = [partial(_attention_tools, chosen, row, confirm_by)]
+    if authoring:
+        makers.append(partial(_recording_tools, chosen, _pinned(url), policy, authoring_screens))
+    notifier = None if notify is None else _notifier(chosen.state_folder, notify)
+
+    from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
+
+    more = partial(_tools_of, makers)
+    main(partial(_build, chosen, row, notifier), row=row, more_tools=more, wire=wire)
 
 
 def _pinned(urls: tuple[str, ...]) -> str | None:
@@ -143,10 +190,22 @@ def _pinned(urls: tuple[str, ...]) -> str | None:
     return next((origin_text(each) for each in reversed(urls) if "=" not in each), None)
 
 
-def _serve(chosen: Settings, row: Row, more: "Callable[[], Iterable[Tool]]", wire: "Wire | None") -> None:
-    from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
+def _tools_of(makers: "Sequence[Callable[[], Iterable[Tool]]]") -> "tuple[Tool, ...]":
+    return tuple(chain.from_iterable(make() for make in makers))
 
-    main(partial(_build, chosen, row), row=row, more_tools=more, wire=wire)
+
+def _notifier(folder: Path, said: str) -> "Notifier":
+    from surehand.shell.attended.notify import Notifier, shower, waiting_in  # noqa: PLC0415 - few servers tell
+
+    return Notifier(waiting_in(folder), shower(said))
+
+
+def _attention_tools(chosen: Settings, row: Row, confirm_by: str) -> "tuple[Tool, ...]":
+    from surehand.shell.mcp.attention import AttentionTools, ConfirmBy, attention_in  # noqa: PLC0415 - as below
+
+    return AttentionTools(
+        row, partial(attention_in, chosen.state_folder, ConfirmBy(confirm_by)), ConfirmBy(confirm_by)
+    ).tools()
 
 
 def _recording_tools(
@@ -165,10 +224,12 @@ def _recording_tools(
     return authoring_tools(AuthoringDesk(studio))
 
 
-def _build(chosen: Settings, row: Row) -> "Service":
+def _build(chosen: Settings, row: Row, notifier: "Notifier | None") -> "Service":
     from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
 
     service = build_service(chosen, row)
     if ToolName.LIST_WORKFLOWS in row.tools:
         service.warm()
+    if notifier is not None:
+        notifier.start()
     return service

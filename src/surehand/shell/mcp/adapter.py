@@ -11,6 +11,7 @@ Laws of this module:
 from typing import Any, Final, Protocol
 
 import mcp.server.lowlevel
+from attrs import evolve
 from mcp import types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -56,12 +57,12 @@ _PARSE: Final = _parse_first if _FIRST_GENERATION else _parse_second
 class Tools(Protocol):
     """The tools as the adapter serves them: plain JSON in and out."""
 
-    async def listing(self, cursor: str | None = None) -> dict[str, object]:
-        """One page of ``tools/list``."""
+    async def listing(self, cursor: str | None = None, *, shows_forms: bool = True) -> dict[str, object]:
+        """One page of ``tools/list``, for a client that shows forms or does not."""
         ...
 
     async def call(
-        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask
+        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask, *, shows_forms: bool = True
     ) -> dict[str, object] | None:
         """The result of ``tools/call``; ``None`` when there is no such tool.
 
@@ -104,8 +105,12 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
     """A server of ``mcp`` 1: handlers by request type, results in an envelope, context in a variable."""
     server = _ANY_MCP.server.lowlevel.Server(name, version=version, instructions=instructions)
 
+    def capabilities() -> Any:  # noqa: ANN401 - as above
+        client = server.request_context.session.client_params
+        return None if client is None else client.capabilities
+
     async def list_tools(request: Any) -> object:  # noqa: ANN401 - as above
-        listed = await tools.listing(_cursor(request.params))
+        listed = await tools.listing(_cursor(request.params), shows_forms=_shows_forms(capabilities()))
         return _ANY_TYPES.ServerResult(types.ListToolsResult.model_validate(listed))
 
     async def call_tool(request: Any) -> object:  # noqa: ANN401 - as above
@@ -119,13 +124,18 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
                 )
 
         async def ask(form: Form) -> FormAnswer:
-            client = context.session.client_params
-            _require_forms(None if client is None else client.capabilities)
+            _require_forms(capabilities())
             return _answer(
                 await context.session.elicit_form(form.message, form.schema, related_request_id=context.request_id)
             )
 
-        result = await tools.call(request.params.name, request.params.arguments or {}, report, ask)
+        result = await tools.call(
+            request.params.name,
+            request.params.arguments or {},
+            report,
+            ask,
+            shows_forms=_shows_forms(capabilities()),
+        )
         return _ANY_TYPES.ServerResult(_result(result))
 
     server.request_handlers[types.ListToolsRequest] = list_tools
@@ -136,8 +146,9 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
 def _second_generation(tools: Tools, name: str, version: str, instructions: str) -> Any:  # noqa: ANN401 - one return type for both generations
     """A server of ``mcp`` 2: handlers in the constructor, results as they are, context as an argument."""
 
-    async def list_tools(_context: object, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult.model_validate(await tools.listing(_cursor(params)))
+    async def list_tools(context: Any, params: object) -> types.ListToolsResult:  # noqa: ANN401 - a generic of mcp 2 only
+        shows_forms = _shows_forms(context.session.client_capabilities)
+        return types.ListToolsResult.model_validate(await tools.listing(_cursor(params), shows_forms=shows_forms))
 
     async def call_tool(context: Any, params: Any) -> Any:  # noqa: ANN401 - a generic, and results, of mcp 2 only
         async def report(waited: float, total: float) -> None:
@@ -148,14 +159,16 @@ def _second_generation(tools: Tools, name: str, version: str, instructions: str)
             given: dict[str, Any] = params.input_responses or {}
             answered = given.get(FORM_KEY)
             if answered is not None:
-                return _answer(answered)
+                return evolve(_answer(answered), second_call=True, state=params.request_state)
             try:
                 return _answer(await context.session.elicit_form(form.message, form.schema, context.request_id))
             except _ANY_MCP.shared.exceptions.NoBackChannelError:
                 raise FormPendingError(form) from None
 
         try:
-            return _result(await tools.call(params.name, params.arguments or {}, report, ask))
+            shows_forms = _shows_forms(context.session.client_capabilities)
+            result = await tools.call(params.name, params.arguments or {}, report, ask, shows_forms=shows_forms)
+            return _result(result)
         except FormPendingError as pending:
             return _input_required(pending.form)
 
@@ -171,14 +184,19 @@ def _cursor(params: Any) -> str | None:  # noqa: ANN401 - a type that either gen
     return cursor if isinstance(cursor, str) else None
 
 
+def _shows_forms(capabilities: Any) -> bool:  # noqa: ANN401 - as above
+    """Whether a client says that it shows forms; one that says no more than that it asks people shows them."""
+    told = getattr(capabilities, "elicitation", None)
+    return told is not None and (getattr(told, "form", None) is not None or getattr(told, "url", None) is None)
+
+
 def _require_forms(capabilities: Any) -> None:  # noqa: ANN401 - as above
-    """Refuse a client that does not say that it shows forms; one that says nothing more of them shows them.
+    """Refuse a client that does not say that it shows forms.
 
     Raises:
         FormImpossibleError: It does not.
     """
-    told = getattr(capabilities, "elicitation", None)
-    if told is None or (getattr(told, "form", None) is None and getattr(told, "url", None) is not None):
+    if not _shows_forms(capabilities):
         raise FormImpossibleError
 
 
@@ -189,7 +207,8 @@ def _answer(answered: Any) -> FormAnswer:  # noqa: ANN401 - as above
 
 def _input_required(form: Form) -> object:
     asked = _ANY_TYPES.ElicitRequestFormParams(message=form.message, requested_schema=form.schema)
-    return _ANY_TYPES.InputRequiredResult(input_requests={FORM_KEY: _ANY_TYPES.ElicitRequest(params=asked)})
+    requests = {FORM_KEY: _ANY_TYPES.ElicitRequest(params=asked)}
+    return _ANY_TYPES.InputRequiredResult(input_requests=requests, request_state=form.state)
 
 
 def _result(result: dict[str, object] | None) -> types.CallToolResult:

@@ -6,6 +6,8 @@ Laws of this module:
 - A client that cannot show a form is told so by name. Nothing is ever taken for granted in its place.
 - In the era without a way back to the client the call ends at its form and is made again with the answer: whatever
   stands before the form is done twice, and must not act.
+- The second call proves nothing by itself: anybody can make up an answer. What a form's state is worth is for the tool
+  to judge that minted it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,10 +24,11 @@ FORM_KEY: Final = "form"
 
 @frozen
 class Form:
-    """A question, and the schema of the answer: a flat object."""
+    """A question, the schema of the answer, which is a flat object, and what a second call has to bring back."""
 
     message: str
     schema: Json
+    state: str | None = field(default=None, repr=False)
 
 
 @unique
@@ -39,10 +42,19 @@ class Action(Enum):
 
 @frozen
 class FormAnswer:
-    """What came back."""
+    """What came back.
+
+    Args:
+        action: What the client says that the person did.
+        content: What was filled in.
+        second_call: Whether the answer came by a call that was made again, and not while the call waited.
+        state: What the second call brought back.
+    """
 
     action: Action
     content: Json | None = field(default=None, repr=False)
+    second_call: bool = False
+    state: str | None = field(default=None, repr=False)
 
 
 class FormImpossibleError(Exception):

@@ -104,15 +104,15 @@ class _LateTools:
     def _table(self) -> "ToolTable":
         return self._make(self._desk)
 
-    async def listing(self, cursor: str | None = None) -> dict[str, object]:
+    async def listing(self, cursor: str | None = None, *, shows_forms: bool = True) -> dict[str, object]:
         """The result of ``tools/list``."""
-        return await self._table.listing(cursor)
+        return await self._table.listing(cursor, shows_forms=shows_forms)
 
     async def call(
-        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask
+        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask, *, shows_forms: bool = True
     ) -> dict[str, object] | None:
         """The result of ``tools/call``."""
-        return await self._table.call(name, arguments, progress, ask)
+        return await self._table.call(name, arguments, progress, ask, shows_forms=shows_forms)
 
 
 class _Ending:

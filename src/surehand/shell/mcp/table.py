@@ -53,24 +53,25 @@ class ToolTable:
         self._row = row
         self._desk = desk
         self._tools: Mapping[str, Tool] = {
-            name.value: tool_of(name, row) if name in TABLE else others[name.value] for name in row.registered
+            name.value: tool_of(name, row) if name in TABLE else others[name.value] for name in row.tools
         }
 
-    async def listing(self, cursor: str | None = None) -> Json:
+    async def listing(self, cursor: str | None = None, *, shows_forms: bool = True) -> Json:
         """One page of ``tools/list``.
 
         Args:
             cursor: What the last page ended with; ``None`` for the first one.
+            shows_forms: Whether the client shows forms; one that does not is not shown the tools that need them.
         """
-        own = [] if cursor else list(self._tools.values())
-        older = [tool for tool in await self._older() if cursor is None or tool.name > cursor]
-        shown, more = page([*own, *older], declaration, _NO_LIMIT, _ROOM, size_once)
+        own = [tool for tool in self._tools.values() if shows_forms or not tool.needs_forms]
+        left = _after(cursor, own, await self._older())
+        shown, more = page(left, declaration, _NO_LIMIT, _ROOM, size_once)
         answer: Json = {"tools": shown}
-        if more:
-            answer["nextCursor"] = str(shown[-1]["name"]) if len(shown) > len(own) else _OLDER
-        return answer
+        return {**answer, "nextCursor": shown[-1]["name"]} if more else answer
 
-    async def call(self, name: str, arguments: Json, progress: Progress, ask: Ask) -> Json | None:
+    async def call(
+        self, name: str, arguments: Json, progress: Progress, ask: Ask, *, shows_forms: bool = True
+    ) -> Json | None:
         """The result of one call; ``None`` when there is no such tool.
 
         Raises:
@@ -79,8 +80,8 @@ class ToolTable:
         tool = self._tools.get(name) or await self._older_named(name)
         if tool is None:
             return None
-        answer = misfit(tool, arguments) or await self._perform(tool, Call(self._desk, arguments, progress, ask))
-        return tool_result(answer)
+        call = Call(self._desk, arguments, progress, ask, shows_forms)
+        return tool_result(misfit(tool, arguments) or await self._perform(tool, call))
 
     async def _perform(self, tool: Tool, call: Call) -> Json | ToolError | Picture:
         try:
@@ -110,3 +111,13 @@ class ToolTable:
         if not self._row.deprecated_runs or not name.startswith(_OLDER):
             return None
         return next((tool for tool in await self._older() if tool.name == name), None)
+
+
+def _after(cursor: str | None, own: list[Tool], older: list[Tool]) -> list[Tool]:
+    """What follows the last tool of a page; deprecated tools may have come and gone since."""
+    if cursor is None:
+        return [*own, *older]
+    names = [tool.name for tool in own]
+    if cursor in names:
+        return [*own[names.index(cursor) + 1 :], *older]
+    return [tool for tool in older if tool.name > cursor]

@@ -58,12 +58,13 @@ def bad_argument(name: str) -> ToolError:
 
 @frozen
 class Call:
-    """One call: its arguments, which fit; where runs are asked for; and the ways to its client."""
+    """One call: its arguments, which fit; where runs are asked for; the ways to its client, and what that shows."""
 
     desk: Desk
     arguments: Json = field(repr=False)
     progress: Progress
     ask: Ask
+    shows_forms: bool = True
 
 
 Handler = Callable[[Call], Awaitable[Json | ToolError | Picture]]
@@ -74,6 +75,7 @@ class Tool:
     """One row of the table.
 
     ``open_arguments`` leaves the check of the arguments to the handler, which answers with a contract result.
+    ``needs_forms`` keeps the tool out of the list of a client that shows no forms.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Tool:
     handler: Handler = field(repr=False)
     failure: ToolError = FAILED_READING
     open_arguments: bool = False
+    needs_forms: bool = False
 
 
 def declaration(tool: Tool) -> Json:
