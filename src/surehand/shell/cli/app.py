@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "demo": "surehand.shell.cli.demo",
     "run": "surehand.shell.cli.run",
     "runs": "surehand.shell.cli.runs",
+    "attend": "surehand.shell.cli.attend",
     "compile": "surehand.shell.cli.compile",
     "record": "surehand.shell.cli.record",
     "sign-in": "surehand.shell.cli.sign_in",

@@ -1,0 +1,305 @@
+"""``surehand attend``: the runs that stopped for a person, and what the person decides about them.
+
+Laws of this module:
+
+- Deciding is a person's act: without a terminal on both sides it is refused, and nothing of it can be an argument.
+- What was typed and seen, and the codes of Continue and Skip, are shown at a terminal and never in JSON.
+- A decision is only kept here. The process that holds the window carries it out, and its receipt says what happened.
+"""
+
+import sys
+from base64 import b64decode
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import click
+
+from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door, Receipt
+from surehand.core.attention.form import action_words
+from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
+from surehand.core.outcome.reasons import Outcome
+from surehand.core.wire import to_wire
+from surehand.shell.cli.app import EXIT_CODES, NOT_IN_ORDER, json_option, runs_dir_option
+from surehand.shell.config import settings
+from surehand.shell.files import UnsafeFileError, write_durably
+from surehand.shell.identity import DamagedKeyError, new_token
+from surehand.shell.output import make_console, print_json
+from surehand.shell.store.base import StoreError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from surehand.core.attention.evidence import LocalEvidence
+    from surehand.shell.attended.desk import AttendedDesk
+
+LIST_EPILOG: Final = """\b
+Examples:
+  surehand attend list
+  surehand attend list --json
+"""
+
+SHOW_EPILOG: Final = """\b
+Examples:
+  surehand attend show att_0123456789abcdef01234567
+  surehand attend show att_0123456789abcdef01234567 --frame stopped.png
+"""
+
+DECIDE_EPILOG: Final = """\b
+Examples:
+  surehand attend {action} att_0123456789abcdef01234567
+
+\b
+Exit codes:
+  0  decided, and carried out where there was something to do
+  1  refused, or the run is not known
+  2  bad usage
+  3  the run did not go on, and still waits
+  4  the run went on, and a save may have gone through
+  6  not carried out yet
+"""
+
+_CODES: Final[dict[DecisionStatus, int]] = {
+    DecisionStatus.PREPARED: EXIT_CODES[Outcome.RUNNING],
+    DecisionStatus.DELIVERY_STARTED: EXIT_CODES[Outcome.RUNNING],
+    DecisionStatus.COMPLETED: 0,
+    DecisionStatus.HALTED: EXIT_CODES[Outcome.NEEDS_REVIEW],
+    DecisionStatus.REFUSED: NOT_IN_ORDER,
+    DecisionStatus.DELIVERY_UNCERTAIN: EXIT_CODES[Outcome.NOT_SURE_IF_SAVED],
+    DecisionStatus.REJECTED: 0,
+    DecisionStatus.NEEDS_DEMONSTRATION: 0,
+    DecisionStatus.ESCALATED: 0,
+    DecisionStatus.RECONCILED: 0,
+}
+
+_SUMMARIES: Final[dict[Action, str]] = {
+    Action.CONTINUE: "Let the stopped run ITEM go on, after you did its step in the window of the app.",
+    Action.SKIP: "Let the stopped run ITEM go on without the step at which it stopped.",
+    Action.REJECT: "End the stopped run ITEM for good.",
+    Action.TEACH: "Note that the workflow of the stopped run ITEM needs a corrective demonstration.",
+    Action.ESCALATE: "Note that somebody else's help is needed with the stopped run ITEM.",
+    Action.RECONCILE: "Read the record of ITEM again, and say what it holds. Nothing is written.",
+}
+
+
+@click.group()
+def command() -> None:
+    """Show the runs that stopped for a person, and decide about them."""
+
+
+@command.command("list", epilog=LIST_EPILOG)
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Stopped runs on one page.")
+@click.option("--after", metavar="ITEM", help="The item that the previous page ended with.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str | None, as_json: bool) -> None:
+    """List what waits for a person, the newest first."""
+    page = AttentionPage(items=())
+    if settings(runs_dir).state_folder.exists():
+        with _desk(ctx, runs_dir) as desk:
+            page = desk.items(limit, after)
+    if as_json:
+        print_json(to_wire(page))
+        return
+    if not page.items:
+        click.echo("No run waits for a person.")
+    console = make_console()
+    for item in page.items:
+        actions = ", ".join(action.value for action in item.allowed_actions)
+        console.print(f"{item.id}  {item.created_at or '-'}  {item.status.value:12}{item.headline}")
+        console.print(f"    {item.run_id}  {actions or '-'}")
+    if page.next is not None:
+        click.echo(f"More: surehand attend list --after {page.next}")
+
+
+@command.command("show", epilog=SHOW_EPILOG)
+@click.argument("item_id", metavar="ITEM")
+@click.option(
+    "--frame",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the picture of the stopped page into this file, if one was kept.",
+)
+@runs_dir_option
+@json_option
+@click.pass_context
+def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: str | None, as_json: bool) -> None:
+    """Show the stopped run ITEM: the question, and at a terminal what was to be typed, and where."""
+    with _desk(ctx, runs_dir) as desk:
+        item = _item(ctx, desk, item_id)
+        if frame is not None:
+            _write_frame(ctx, frame, desk.evidence(item.id))
+        if as_json:
+            print_json(to_wire(item))
+            return
+        _print_item(make_console(), item)
+        if _at_terminal():
+            _print_protected(desk, item)
+
+
+@command.command("open")
+@click.argument("item_id", metavar="ITEM")
+@runs_dir_option
+@click.pass_context
+def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
+    """Have the app opened again for the stopped run ITEM, up to the step at which it stopped.
+
+    A server that attends, or `surehand console --attend`, opens it in a window. Nothing is saved.
+    """
+    with _desk(ctx, runs_dir) as desk:
+        asked = desk.ask_opening(_item(ctx, desk, item_id).id)
+    if not asked:
+        _leave(ctx, "This run does not wait for a person any more.")
+    click.echo("It is opened as soon as a process that attends is free. `surehand attend show` says when.")
+
+
+@command.command("renew")
+@click.argument("item_id", metavar="ITEM")
+@runs_dir_option
+@click.pass_context
+def renew_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
+    """Give the stopped run ITEM another day in which it can be decided."""
+    with _desk(ctx, runs_dir) as desk:
+        item = desk.renew(_item(ctx, desk, item_id).id)
+    if item is None:
+        _leave(ctx, "This run does not wait for a person any more.")
+    click.echo(f"It can be decided until {item.expires_at}.")
+
+
+def _decision(action: Action) -> click.Command:
+    """The command of one action."""
+
+    @click.argument("item_id", metavar="ITEM")
+    @click.option(
+        "--wait",
+        "seconds",
+        type=click.IntRange(0, 600),
+        default=60,
+        show_default=True,
+        help="Seconds to wait for its end.",
+    )
+    @runs_dir_option
+    @json_option
+    @click.pass_context
+    def decide(ctx: click.Context, item_id: str, seconds: int, runs_dir: str | None, as_json: bool) -> None:
+        if not _at_terminal(stdout=not as_json):
+            _leave(ctx, "Error: deciding is a person's act. Run this command at a terminal.")
+        with _desk(ctx, runs_dir) as desk:
+            receipt = _decide(desk, _item(ctx, desk, item_id), action, seconds)
+        _print_receipt(receipt, as_json=as_json)
+        ctx.exit(_CODES[receipt.status])
+
+    named = command.command(action.value, help=_SUMMARIES[action], epilog=DECIDE_EPILOG.format(action=action.value))
+    return named(decide)
+
+
+for _action in Action:
+    _decision(_action)
+
+
+def _decide(desk: "AttendedDesk", item: AttentionItem, action: Action, seconds: int) -> Receipt:
+    """Ask at the terminal, unless the decision is refused anyway; take it, and wait for its end."""
+    request = DecisionRequest(item.id, item.capability_digest or "", f"terminal-{new_token()}", confirm=True)
+    foreseen = desk.foresee(request, action, Door.TERMINAL)
+    if foreseen is not None:
+        return foreseen
+    _print_item(make_console(stderr=True), item)
+    click.confirm(action_words(action), abort=True, err=True)
+    return desk.decide(request, action, Door.TERMINAL, wait=seconds)
+
+
+@contextmanager
+def _desk(ctx: click.Context, runs_dir: str | None) -> "Generator[AttendedDesk]":
+    """Where stopped runs are decided; leaves with a sentence where that cannot be opened or asked."""
+    from surehand.shell.attended.desk import AttendedDesk, StoreWithoutAttentionError  # noqa: PLC0415 - as above
+
+    folder = settings(runs_dir).state_folder
+    if not folder.exists():
+        _leave(ctx, "No run is known here.")
+    try:
+        with closing(AttendedDesk.open(folder)) as desk:
+            yield desk
+    except StoreError as error:
+        _leave(ctx, f"Error: the run store cannot be used ({error.check.value}). Run surehand doctor.")
+    except StoreWithoutAttentionError:
+        _leave(ctx, "Error: the run store of this folder is of a kind that keeps no decisions.")
+    except (DamagedKeyError, UnsafeFileError, OSError):
+        _leave(ctx, "Error: the state folder refuses. Run surehand doctor.")
+
+
+def _leave(ctx: click.Context, sentence: str) -> NoReturn:
+    click.echo(sentence, err=True)
+    ctx.exit(NOT_IN_ORDER)
+
+
+def _item(ctx: click.Context, desk: "AttendedDesk", item_id: str) -> AttentionItem:
+    item = desk.item(item_id)
+    if item is None:
+        _leave(ctx, "No stopped run is known by this id. `surehand attend list` shows those that wait.")
+    return item
+
+
+def _at_terminal(*, stdout: bool = True) -> bool:
+    return sys.stdin.isatty() and (sys.stdout if stdout else sys.stderr).isatty()
+
+
+def _print_item(console: "Console", item: AttentionItem) -> None:
+    console.print(f"[bold]{item.headline}[/]  {item.status.value}")
+    console.print(item.question)
+    for name, value in _facts(item):
+        console.print(f"  {name:15} {value}")
+
+
+def _facts(item: AttentionItem) -> list[tuple[str, str]]:
+    return [
+        ("item", item.id),
+        ("run", item.run_id),
+        ("reason", item.category.value),
+        ("save", item.delivery_state.value),
+        ("window", "open" if item.has_window else "not open"),
+        ("until", item.expires_at or "-"),
+        ("allowed", ", ".join(action.value for action in item.allowed_actions) or "nothing"),
+    ]
+
+
+def _print_protected(desk: "AttendedDesk", item: AttentionItem) -> None:
+    """What only the person at this computer may see."""
+    console, evidence = make_console(), desk.evidence(item.id)
+    if evidence is not None:
+        console.print("Only at this computer:")
+        for name, text in (("control", f"{evidence.control} {evidence.role}".strip()), ("address", evidence.address)):
+            console.print(f"  {name:15} {text or '-'}", markup=False)
+        for value in evidence.values:
+            console.print(f"  {value.name:15} {value.text!r}", markup=False)
+    for action in item.allowed_actions:
+        if action in IN_WINDOW:
+            console.print(
+                f"  code            {desk.code(item.id, action)}  to {action.value} by a form of an agent's client"
+            )
+
+
+def _write_frame(ctx: click.Context, path: Path, evidence: "LocalEvidence | None") -> None:
+    if evidence is None or evidence.frame is None:
+        _leave(ctx, "No picture was kept of this page.")
+    try:
+        write_durably(path, b64decode(evidence.frame))
+    except OSError:
+        _leave(ctx, "The file of the picture cannot be written.")
+
+
+def _print_receipt(receipt: Receipt, *, as_json: bool) -> None:
+    if as_json:
+        print_json(to_wire(receipt))
+        return
+    console = make_console()
+    console.print(f"[bold]{receipt.status.value}[/]")
+    console.print(receipt.what_happened)
+    told: list[tuple[str, str]] = []
+    if receipt.reason is not None:
+        told.append(("reason", receipt.reason.value))
+    if receipt.finding is not None:
+        told.append(("record", receipt.finding.value))
+    for name, value in told:
+        console.print(f"  {name:15} {value}")
