@@ -217,6 +217,15 @@ class Service:
             )
             return project(CallRefused(Refusal.STORE_UNAVAILABLE, EarlierAttempts.UNKNOWN), facts)
 
+    def attempts(self, request_id: str) -> tuple[RunRecord, ...]:
+        """Every attempt under a request id, oldest first, after each whose owner is gone was settled.
+
+        Raises:
+            NotARequestIdError: The request id is not one.
+            StoreError: The store cannot answer.
+        """
+        return self._history(self._open(), keys.request_key(keys.RequestId.parse(request_id)))
+
     def cancel(self, run_id: str) -> None:
         """Wish that a run of this process stops before the boundary; any other run goes on."""
         flight = self._flights.get(run_id)

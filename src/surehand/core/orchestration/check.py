@@ -82,6 +82,7 @@ class DefinitionProblem(Enum):
     UNKNOWN_TOOL = "unknown_tool"
     UNKNOWN_VARIABLE = "unknown_variable"
     UNKNOWN_OUTPUT = "unknown_output"
+    NO_TASK_RUNNER = "no_task_runner"
 
 
 @frozen
@@ -111,6 +112,7 @@ def pin(
     skills: tuple[CompiledSkill, ...],
     tools: tuple[ToolSpec, ...],
     conditions: Conditions,
+    has_task_runner: bool = True,
 ) -> Result[PinnedDefinition, Faults]:
     """Check a definition against what is there, and pin what it uses.
 
@@ -119,6 +121,7 @@ def pin(
         skills: The compiled workflows that are served.
         tools: The tools that templates may call.
         conditions: The kinds of conditions.
+        has_task_runner: Whether somebody is there who works on goals.
     """
     known = _Known(
         skills={each.skill_id: each for each in (*skills, *definition.skills)},
@@ -126,6 +129,7 @@ def pin(
         conditions=conditions,
         steps=frozenset(step.step_id for step in definition.steps),
         variables=_variables(definition),
+        has_task_runner=has_task_runner,
     )
     faults = (*_names(definition, skills), *_shape(definition, known), *_parts(definition, known))
     if faults:
@@ -148,6 +152,7 @@ class _Known:
     conditions: Conditions
     steps: frozenset[str]
     variables: frozenset[str]
+    has_task_runner: bool
 
 
 _PROBLEM: Final = {code: DefinitionProblem(code.value) for code in FaultCode}
@@ -315,6 +320,8 @@ def _parts(definition: WorkflowDefinition, known: _Known) -> Iterator[Definition
 def _step(place: Place, step: WorkflowStep, known: _Known) -> Iterator[DefinitionFault]:
     match step:
         case PlannedGoalStep():
+            if not known.has_task_runner:
+                yield DefinitionFault(place, DefinitionProblem.NO_TASK_RUNNER)
             if names_in(step.goal) - known.variables:
                 yield DefinitionFault((*place, "goal"), DefinitionProblem.UNKNOWN_VARIABLE)
             yield from _twice((*place, "outputs"), step.outputs)

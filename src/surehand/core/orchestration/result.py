@@ -35,6 +35,7 @@ class StepFailure(Enum):
     INVALID_INPUT = "invalid_input"
     TOOL_FAILED = "tool_failed"
     TASK_FAILED = "task_failed"
+    SKILL_CHANGED = "skill_changed"
     VISIT_LIMIT = "visit_limit"
     CANCELED = "canceled"
     IN_DOUBT = "in_doubt"

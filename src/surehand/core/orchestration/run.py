@@ -105,6 +105,7 @@ class WorkflowRun:
         run_timer: Time since the run began.
         step_timer: Time since the current step began.
         cancel_asked: Whether somebody wished that it stops.
+        begun: Whether the current step may have begun; only whoever saved it and did not go on can deny that.
     """
 
     id: PlanRunId
@@ -119,6 +120,7 @@ class WorkflowRun:
     run_timer: Timer
     step_timer: Timer
     cancel_asked: bool = False
+    begun: bool = True
 
     @property
     def definition_id(self) -> str:

@@ -105,6 +105,11 @@ def advance(run: WorkflowRun, event: Event) -> Step:
             assert_never(event)
 
 
+def parked(run: WorkflowRun) -> WorkflowRun:
+    """The run as it is saved by one who performs none of its commands: its current step has not begun."""
+    return evolve(run, begun=run.status is not RunStatus.RUNNING)
+
+
 def _told(run: WorkflowRun, event: ActionEnded | CallEnded | LookedUp | ConditionChecked) -> Step:
     asked = _asked(run)
     match event, asked:
@@ -233,6 +238,8 @@ def _resumed(run: WorkflowRun, now: Moment) -> Step:
     """The run as it goes on from now; an action that may have begun and may have written is looked up first."""
     run = evolve(run, run_timer=run.run_timer.carried(now), step_timer=run.step_timer.carried(now))
     asked = _asked(run)
+    if not run.begun:
+        return _gone_on(evolve(run, begun=True), now)
     match asked:
         case StepEnd() | CheckCondition() | CallTool(effects=Effects.READS):
             return _gone_on(run, now)
