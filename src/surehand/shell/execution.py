@@ -11,6 +11,7 @@ Laws of this module:
 """
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from attrs import evolve, field, frozen
@@ -66,6 +67,7 @@ def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them 
     clock: Clock,
     mode: Mode,
     stop: threading.Event | None = None,
+    keep_stop: Callable[[RunRecord, Job, Evidence], None] = lambda _record, _job, _evidence: None,
 ) -> RunResult:
     """Execute a reserved run to its end and store what came of it.
 
@@ -77,6 +79,7 @@ def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them 
         clock: Says when the record was checked.
         mode: How the server was started.
         stop: Set by a caller that wants the run to stop; it is heard before the boundary only.
+        keep_stop: Keeps how a run stopped that waits for a person, before it is finished.
 
     Returns:
         The stored result, or the one that could not be stored with ``record_saved`` false.
@@ -88,6 +91,7 @@ def execute_run(  # noqa: PLR0913, PLR0917 - the parts of one run, each of them 
     except RunRefusedError as refused:
         evidence, checks = CallRefused(refused.refusal, EarlierAttempts.NONE), refused.checks
     result = told(evidence, record, engine.name, mode, clock)
+    keep_stop(record, job, evidence)
     return _finish(store, record, evolve(result, failed_checks=checks))
 
 

@@ -8,6 +8,8 @@ Laws of this module:
 """
 
 import hashlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -56,13 +58,22 @@ class TakingTurns:
         Raises:
             RunRefusedError: As the engine says, or its turn did not come.
         """
-        place = self._wait_for_place(job.target.origin, boundary)
-        if place is None:
-            return STOPPED_WHILE_WAITING
+        with self.turn(job.target.origin, boundary) as came:
+            return self.engine.execute(job, boundary) if came else STOPPED_WHILE_WAITING
+
+    @contextmanager
+    def turn(self, origin: str, boundary: Boundary) -> Generator[bool]:
+        """Have a turn at an app; ``False`` when the caller wanted to stop before it came.
+
+        Raises:
+            RunRefusedError: The turn did not come.
+        """
+        place = self._wait_for_place(origin, boundary)
         try:
-            return self.engine.execute(job, boundary)
+            yield place is not None
         finally:
-            place.release()
+            if place is not None:
+                place.release()
 
     def close(self) -> None:
         """Close the engine."""

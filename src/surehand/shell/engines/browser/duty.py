@@ -6,22 +6,26 @@ Laws of this module:
 - The end of the input, a signal to end and a broken pipe mean the same: what has not asked for its save stops, what has
   is read back and stored, then browser and fence are ended and the process exits.
 - The owner lock is let go last, when nothing of a run can act any more.
+- What people decide about stopped runs is performed on the thread that executes runs, in the order in which it comes.
 """
 
 import logging
 import os
 import signal
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO, Final
 
 from attrs import field, frozen
 
+from surehand.core.outcome.evidence import Evidence
 from surehand.core.outcome.result import Mode, RunResult
+from surehand.core.request.record import RunRecord
+from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
-from surehand.shell.engines.base import Engine, Job
+from surehand.shell.engines.base import Boundary, Engine, Job
 from surehand.shell.engines.browser.engine import BrowserEngine
 from surehand.shell.engines.browser.messages import (
     Begin,
@@ -36,25 +40,37 @@ from surehand.shell.engines.browser.messages import (
     decode,
     encode,
 )
+from surehand.shell.engines.browser.performing import Performer
 from surehand.shell.engines.browser.readback import Network
 from surehand.shell.execution import execute_run
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.journal import JOURNALS
+from surehand.shell.identity import attention_key
 from surehand.shell.locks import OwnerLock
 from surehand.shell.sessions import SessionStore
 from surehand.shell.store import open_store
-from surehand.shell.store.base import RunStore
+from surehand.shell.store.attention import AttentionStore, attention_of
+from surehand.shell.store.base import RunStore, StoreError
 from surehand.shell.traces import TRACES
 from surehand.shell.turns import TakingTurns
 
 #: The signals that ask for the end.
 _END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
+#: Seconds between two looks whether the ledger changed, and how many of them pass before it is looked at in any case.
+WATCH_SECONDS: Final = 0.1
+BEATS_UNTIL_LOOK: Final = 10
+
 
 @frozen
 class _Task:
     job: Job = field(repr=False)
     stop: threading.Event = field(factory=threading.Event)
+
+
+@frozen
+class _Look:
+    """The ledger changed: somebody may have decided something."""
 
 
 class Inbox:
@@ -64,8 +80,9 @@ class Inbox:
         self._incoming = incoming
         self._guard = threading.Lock()
         self._tasks: dict[str, _Task] = {}
-        self._ended = False
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self.ended = threading.Event()
+        self._looks = False
+        self._queue: SimpleQueue[_Task | _Look | None] = SimpleQueue()
 
     def begin(self) -> Begin | None:
         """The first order; ``None`` when it is not the one that a worker begins with."""
@@ -83,9 +100,20 @@ class Inbox:
             signal.signal(number, lambda _number, _frame: os.write(writing, b"."))
         threading.Thread(target=self._end_upon, args=(reading,), name="surehand-end", daemon=True).start()
 
-    def next(self) -> _Task | None:
-        """The next run to execute; ``None`` when there is none any more."""
-        return self._queue.get()
+    def next(self) -> _Task | _Look | None:
+        """What is to be done next; ``None`` when there is nothing any more."""
+        task = self._queue.get()
+        if isinstance(task, _Look):
+            with self._guard:
+                self._looks = False
+        return task
+
+    def look(self) -> None:
+        """Let the ledger be looked at once more, when what came before is done."""
+        with self._guard:
+            if not self._looks and not self.ended.is_set():
+                self._looks = True
+                self._queue.put(_Look())
 
     def forget(self, task: _Task) -> None:
         """A run is over."""
@@ -95,7 +123,7 @@ class Inbox:
     def end(self) -> None:
         """Stop what can still be stopped, and take nothing new."""
         with self._guard:
-            self._ended = True
+            self.ended.set()
             for task in self._tasks.values():
                 task.stop.set()
         self._queue.put(None)
@@ -113,7 +141,7 @@ class Inbox:
     def _take(self, order: Begin | Execute | Cancel) -> None:
         with self._guard:
             match order:
-                case Execute() if not self._ended:
+                case Execute() if not self.ended.is_set():
                     task = self._tasks[order.run_id] = _Task(order.job())
                     self._queue.put(task)
                 case Cancel(run_id=run_id) if run_id in self._tasks:
@@ -133,16 +161,28 @@ class Duty:
     engine: BrowserEngine
     turns: Engine
     mode: Mode
+    performer: Performer | None = None
 
     def perform(self) -> None:
         """Execute runs until the inbox ends."""
         self._say(Notice(Ready(self.lock.token)))
         self._say(Notice(self._warm_up()))
         while (task := self.inbox.next()) is not None:
-            result = self._execute(task)
-            self.inbox.forget(task)
-            if result is not None:
-                self._say(Notice(Finished(result)))
+            match task:
+                case _Task():
+                    self._run(task)
+                case _Look():
+                    self._look()
+
+    def _run(self, task: _Task) -> None:
+        result = self._execute(task)
+        self.inbox.forget(task)
+        if result is not None:
+            self._say(Notice(Finished(result)))
+
+    def _look(self) -> None:
+        if self.performer is not None:
+            self.performer.look()
 
     def _warm_up(self) -> WarmedUp:
         try:
@@ -156,13 +196,38 @@ class Duty:
         record = self.store.load(task.job.run_id)
         if record is None or record.owner != self.lock.token:
             return None
-        return execute_run(self.store, self.turns, record, task.job, SYSTEM_CLOCK, self.mode, stop=task.stop)
+        return execute_run(
+            self.store,
+            self.turns,
+            record,
+            task.job,
+            SYSTEM_CLOCK,
+            self.mode,
+            stop=task.stop,
+            keep_stop=_keep_nothing if self.performer is None else self.performer.keep,
+        )
 
     def _say(self, notice: Notice) -> None:
         """Say something to the parent. One that is gone finds it in the store, or another one does."""
         with suppress(OSError):
             self.outgoing.write(encode(notice))
             self.outgoing.flush()
+
+
+def _keep_nothing(_record: RunRecord, _job: Job, _evidence: Evidence) -> None:
+    """A ledger of claim files keeps no stops."""
+
+
+def watch(inbox: Inbox, attention: AttentionStore) -> None:
+    """Let the ledger be looked at when it changed, and from time to time, until the inbox ends."""
+    seen, beats = -1, 0
+    while not inbox.ended.wait(WATCH_SECONDS):
+        beats += 1
+        with suppress(StoreError):
+            version = attention.version()
+            if version != seen or beats % BEATS_UNTIL_LOOK == 0:
+                inbox.look()
+            seen = version
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
@@ -192,8 +257,45 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
             sessions=SessionStore(folder),
             databases={pair.name: pair.value for pair in begin.databases},
             trace_folder=folder / TRACES,
+            attended=begin.attended,
+            pictures=begin.pictures,
         )
         held.callback(engine.close)
-        turns = TakingTurns(engine, folder, begin.places) if begin.places else engine
-        Duty(inbox, outgoing, store, lock, engine, turns, begin.mode).perform()
+        turns = TakingTurns(engine, folder, begin.places) if begin.places else None
+        performer = _performer(folder, store, engine, turns, lock, begin, inbox)
+        Duty(inbox, outgoing, store, lock, engine, turns or engine, begin.mode, performer).perform()
     return True
+
+
+def _performer(  # noqa: PLR0913, PLR0917 - the parts of one worker, each of them made by another
+    folder: Path,
+    store: RunStore,
+    engine: BrowserEngine,
+    turns: TakingTurns | None,
+    lock: OwnerLock,
+    begin: Begin,
+    inbox: Inbox,
+) -> Performer | None:
+    """What keeps stops and performs decisions; ``None`` where the ledger can keep none."""
+    attention = attention_of(store)
+    if attention is None:
+        return None
+    if begin.attended:
+        threading.Thread(target=watch, args=(inbox, attention), name="surehand-attend", daemon=True).start()
+    return Performer(
+        runs=store,
+        attention=attention,
+        files=EvidenceFiles(folder, attention_key(folder)),
+        engine=engine,
+        turn=_at_once if turns is None else turns.turn,
+        token=lock.token,
+        mode=begin.mode,
+        clock=SYSTEM_CLOCK,
+        stop=inbox.ended,
+        attended=begin.attended,
+    )
+
+
+def _at_once(_origin: str, _boundary: Boundary) -> AbstractContextManager[bool]:
+    """The turn at an app that nobody else has."""
+    return nullcontext(enter_result=True)

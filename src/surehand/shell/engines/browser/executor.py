@@ -121,6 +121,8 @@ class WorkerExecutor:
         kept: File descriptors that the worker holds open as long as it lives.
         places: Runs against one app at the same time, over all processes; 0 where none takes turns.
         databases: The operator's databases, by the names that bundles use.
+        attended: Whether stopped runs keep their windows, and what people decide about them is performed.
+        pictures: Whether a picture is taken of the page at which a run stops.
     """
 
     def __init__(  # noqa: PLR0913 - what an installation may say about its worker
@@ -132,11 +134,15 @@ class WorkerExecutor:
         kept: Collection[int] = (),
         places: int = 0,
         databases: Mapping[str, Path] | None = None,
+        attended: bool = False,
+        pictures: bool = False,
     ) -> None:
         self.engine_name: Final = EngineName.BROWSER
         self.journaled: Final = True
         named = tuple(Pair(name, str(path)) for name, path in (databases or {}).items())
-        self._begin = Begin(str(folder), mode, headed, places=places, databases=named)
+        self._begin = Begin(
+            str(folder), mode, headed, places=places, databases=named, attended=attended, pictures=pictures
+        )
         self._kept = tuple(kept)
         self._guard = threading.Lock()
         self._worker: _Worker | None = None

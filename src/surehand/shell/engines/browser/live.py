@@ -124,6 +124,11 @@ class LiveWindows:
         session = self._sessions.get(run_id)
         return None if session is None else session.page
 
+    def job(self, run_id: str) -> Job | None:
+        """The job of a run that is kept."""
+        session = self._sessions.get(run_id)
+        return None if session is None else session.job
+
     def living(self) -> frozenset[str]:
         """The runs whose windows are there."""
         return frozenset(run_id for run_id, session in self._sessions.items() if not session.page.is_gone)

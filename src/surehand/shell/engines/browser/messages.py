@@ -36,7 +36,8 @@ class Begin:
 
     ``places`` is how many runs may go on against one app at the same time, over all processes; none takes turns where
     it is 0, as in the training app, which each server has for itself. ``databases`` are the operator's, by the names
-    that bundles use.
+    that bundles use. ``attended`` keeps the windows of stopped runs and performs what people decide about them;
+    ``pictures`` takes a picture of the page at which a run stops.
     """
 
     folder: str
@@ -45,6 +46,8 @@ class Begin:
     proxies: ProxySettings = field(factory=ProxySettings, repr=False)
     places: int = 0
     databases: tuple[Pair, ...] = field(default=(), repr=False)
+    attended: bool = False
+    pictures: bool = False
 
 
 @frozen
@@ -133,6 +136,23 @@ class UnfittingLineError(Exception):
 def encode(message: Order | Notice) -> bytes:
     """One line."""
     return json.dumps(to_wire(message), separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def kept_order(job: Job) -> str:
+    """A job as it is kept sealed for a run that stopped."""
+    return encode(Order(Execute.of(job))).decode("ascii")
+
+
+def kept_job(text: str) -> Job:
+    """The job that was kept so.
+
+    Raises:
+        UnfittingLineError: It is none.
+    """
+    order = decode(text.encode(), Order).order
+    if not isinstance(order, Execute):
+        raise UnfittingLineError
+    return order.job()
 
 
 def decode(line: bytes, kind: type[T]) -> T:
