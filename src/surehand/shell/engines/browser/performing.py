@@ -22,8 +22,7 @@ from returns.result import Failure, Result
 from surehand.core.attention.capability import DecisionRefusal, issue_at, same_work
 from surehand.core.attention.continuation import Continuation
 from surehand.core.attention.decision import Decision, DecisionStatus, Ended, Finding, status_after, still_waits
-from surehand.core.attention.evidence import Evidence as Sealed
-from surehand.core.attention.evidence import sealed, unsealed, values_of
+from surehand.core.attention.evidence import SealedEvidence, sealed, unsealed, values_of
 from surehand.core.attention.pause import IN_WINDOW, Action, DeliveryState, KeptPause, Pause
 from surehand.core.attention.reread import found
 from surehand.core.outcome.evidence import (
@@ -269,7 +268,7 @@ class Performer:
         except Exception:  # noqa: BLE001 - a bug of an engine is no report; its text may hold what was on the screen
             return NO_REPORT
 
-    def _read_again(self, decision: Decision, job: Job, evidence: Sealed) -> None:
+    def _read_again(self, decision: Decision, job: Job, evidence: SealedEvidence) -> None:
         """Read the records and say what they show; nothing else follows from it."""
         baseline = unsealed(evidence.baseline or ())
         old = frozenset(record.key for record in baseline.records)
@@ -379,8 +378,8 @@ def _delivery(evidence: RunObserved) -> DeliveryState:
             return DeliveryState.UNKNOWN
 
 
-def _evidence(job: Job, stop: base.Stop) -> Sealed:
-    return Sealed(
+def _evidence(job: Job, stop: base.Stop) -> SealedEvidence:
+    return SealedEvidence(
         inputs=values_of(job.inputs),
         order=kept_order(job),
         guarded=sealed(stop.guarded),
@@ -389,7 +388,7 @@ def _evidence(job: Job, stop: base.Stop) -> Sealed:
     )
 
 
-def _job(evidence: Sealed | None) -> Job | None:
+def _job(evidence: SealedEvidence | None) -> Job | None:
     """The job of a stopped run, if the evidence holds one."""
     with suppress(UnfittingLineError):
         return None if evidence is None or not evidence.order else kept_job(evidence.order)
