@@ -65,6 +65,7 @@ class DecisionRefusal(Enum):
     BUNDLE_CHANGED = "bundle_changed"
     INPUTS_CHANGED = "inputs_changed"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
+    LEDGER_RESTORED = "ledger_restored"
     STORE_WITHOUT_ATTENTION = "store_without_attention"
 
 

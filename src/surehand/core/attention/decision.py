@@ -17,7 +17,17 @@ from attrs import evolve, field, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.attention.capability import DecisionRefusal, VerifiedCapability
-from surehand.core.attention.pause import PERFORMED, Action, Digest, Issue, KeptPause, OwnerToken, PauseId, Seconds
+from surehand.core.attention.pause import (
+    ENDING,
+    PERFORMED,
+    Action,
+    Digest,
+    Issue,
+    KeptPause,
+    OwnerToken,
+    PauseId,
+    Seconds,
+)
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import Instant, RunId, RunResult
 from surehand.core.request.record import instant
@@ -149,12 +159,14 @@ class Review:
         newest: Whether its run did not stop again after it.
         waiting: Whether its run is finished and its answer still waits for a person.
         decisions: Every decision of the run, oldest first.
+        restored: Whether the ledger was restored since: what was decided meanwhile is not known.
     """
 
     kept: KeptPause
     newest: bool
     waiting: bool
     decisions: tuple[Decision, ...] = ()
+    restored: bool = False
 
 
 @frozen
@@ -252,7 +264,7 @@ def judge(
         return Known(under_key) if same else NotTaken(DecisionRefusal.KEY_REUSED)
     if review is None:
         return NotTaken(DecisionRefusal.UNKNOWN_ITEM)
-    closed = _closed(review)
+    closed = _closed(review, asked.action)
     if closed is not None:
         return NotTaken(closed)
     match verified:
@@ -276,15 +288,17 @@ def _is_for(capability: VerifiedCapability, review: Review, asked: Decision) -> 
     return of_pause and capability.action is asked.action and capability.digest == asked.capability
 
 
-def _closed(review: Review) -> DecisionRefusal | None:
-    """Why no decision about the pause is taken now, whatever it is."""
+def _closed(review: Review, action: Action) -> DecisionRefusal | None:
+    """Why this action is not taken about the pause now, whatever was presented."""
     if settling(review) is not None:
         return DecisionRefusal.ALREADY_DECIDED
     if any(not is_over(decision) for decision in review.decisions):
         return DecisionRefusal.IN_PROGRESS
     if not review.newest:
         return DecisionRefusal.PAUSE_SUPERSEDED
-    return None if review.waiting else DecisionRefusal.RUN_NOT_WAITING
+    if not review.waiting:
+        return DecisionRefusal.RUN_NOT_WAITING
+    return DecisionRefusal.LEDGER_RESTORED if review.restored and action in ENDING else None
 
 
 def settling(review: Review) -> Decision | None:

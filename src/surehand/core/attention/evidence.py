@@ -60,7 +60,7 @@ class LocalEvidence:
 
 
 @frozen(kw_only=True)
-class Evidence:
+class SealedEvidence:
     """What is kept sealed beside a pause.
 
     Args:

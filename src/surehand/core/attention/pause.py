@@ -58,6 +58,10 @@ IN_WINDOW: Final = frozenset({Action.CONTINUE, Action.SKIP})
 PERFORMED: Final = frozenset({*IN_WINDOW, Action.RECONCILE})
 
 
+#: Actions that can bring a run to its end.
+ENDING: Final = frozenset({*IN_WINDOW, Action.REJECT})
+
+
 @unique
 class PauseView(Enum):
     """What a person has to do about a pause: the six ways to ask."""

@@ -23,8 +23,10 @@ from surehand.core.attention.capability import (
 from surehand.core.attention.decision import Decision, DecisionStatus, Review, is_over, settling
 from surehand.core.attention.pause import (
     DECIDE_SECONDS,
+    ENDING,
     IN_WINDOW,
     QUESTIONS,
+    Action,
     AttentionItem,
     DeliveryState,
     ItemStatus,
@@ -163,7 +165,6 @@ def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: boo
     kept, status = review.kept, status_of(review, instants)
     pause, view = kept.pause, view_of(kept.pause)
     decidable = status is ItemStatus.OPEN
-    allowed = tuple(action for action in actions_of(kept) if window_lives or action not in IN_WINDOW)
     return AttentionItem(
         id=pause.pause_id,
         run_id=pause.run_id,
@@ -174,7 +175,7 @@ def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: boo
         question=QUESTIONS[view].question,
         status=status,
         delivery_state=pause.delivery,
-        allowed_actions=allowed if decidable else (),
+        allowed_actions=_offered(review, window_lives=window_lives) if decidable else (),
         capability_digest=capability_digest(key, kept) if decidable else None,
         expires_at=instant(kept.issue.expires_at),
         has_window=window_lives,
@@ -182,6 +183,15 @@ def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: boo
         earlier_pauses=len(pause.lineage),
         teaching_requested=_asked(review.decisions, DecisionStatus.NEEDS_DEMONSTRATION),
         escalated=_asked(review.decisions, DecisionStatus.ESCALATED),
+    )
+
+
+def _offered(review: Review, *, window_lives: bool) -> tuple[Action, ...]:
+    """What of the capability can be decided now."""
+    return tuple(
+        action
+        for action in actions_of(review.kept)
+        if (window_lives or action not in IN_WINDOW) and not (review.restored and action in ENDING)
     )
 
 

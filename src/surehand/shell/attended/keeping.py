@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from surehand.core.attention.capability import Instants, inputs_digest, issue_at, seal_of
-from surehand.core.attention.evidence import Evidence
+from surehand.core.attention.evidence import SealedEvidence
 from surehand.core.attention.pause import DECIDE_SECONDS, DeliveryState, KeptPause, Pause
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.request.record import RunRecord
@@ -41,7 +41,7 @@ class Stop:
     before_save: bool
     skippable: bool
     delivery: DeliveryState
-    evidence: Evidence
+    evidence: SealedEvidence
     owner: str = ""
 
 

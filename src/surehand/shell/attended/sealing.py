@@ -3,7 +3,7 @@
 Laws of this module:
 
 - What was typed or seen reaches the disk encrypted only, bound to its run, its pause and its bundle.
-- Evidence that cannot be opened is none; nothing of it is repeated, neither its content nor why it failed.
+- SealedEvidence that cannot be opened is none; nothing of it is repeated, neither its content nor why it failed.
 - A pause keeps the digest of its sealed file: a file that was put in another's place is found.
 - The evidence of a pause that waits for nobody can be dropped; what was decided stands in the ledger.
 """
@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from surehand.core.attention.capability import derived_key
-from surehand.core.attention.evidence import Evidence
+from surehand.core.attention.evidence import SealedEvidence
 from surehand.core.attention.pause import Pause
 from surehand.core.signature import signed_form
 from surehand.core.wire import from_wire, to_wire
@@ -44,7 +44,7 @@ class EvidenceFiles:
     state_folder: Path
     key: bytes = field(repr=False)
 
-    def write(self, pause_id: str, run_id: str, bundle: str, evidence: Evidence) -> str:
+    def write(self, pause_id: str, run_id: str, bundle: str, evidence: SealedEvidence) -> str:
         """Seal evidence, durably; returns the digest that its pause keeps.
 
         Raises:
@@ -58,7 +58,7 @@ class EvidenceFiles:
         write_durably(self._path(pause_id), sealed)
         return hashlib.sha256(sealed).hexdigest()
 
-    def read(self, pause: Pause) -> Evidence | None:
+    def read(self, pause: Pause) -> SealedEvidence | None:
         """The evidence of a pause; ``None`` when there is none that this key opens and the pause names."""
         try:
             sealed = read_private(self._path(pause.pause_id))
@@ -66,7 +66,7 @@ class EvidenceFiles:
                 return None
             bound = _bound_to(pause.pause_id, pause.run_id, pause.bundle)
             plain = self._cipher().decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bound)
-            return from_wire(json.loads(plain), Evidence).value_or(None)
+            return from_wire(json.loads(plain), SealedEvidence).value_or(None)
         except (OSError, UnsafeFileError, InvalidTag, ValueError):
             return None
 

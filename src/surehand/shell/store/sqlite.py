@@ -10,7 +10,7 @@ Laws of this module:
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from attrs import evolve
 
@@ -36,6 +36,9 @@ from surehand.shell.store.sqlite_rows import (
     select,
 )
 from surehand.shell.store.sqlite_schema import APPLICATION_ID, MIGRATIONS
+
+if TYPE_CHECKING:
+    from surehand.shell.store.sqlite_attention import SqliteAttention
 
 LEDGER: Final = "ledger.db"
 CLAIMS: Final = ("claims", "claims.seal")
@@ -176,6 +179,13 @@ class SqliteStore:
     def unfinished(self) -> Iterator[RunRecord]:
         """Every run that is not finished."""
         return iter(self.read(lambda link: select(link, UNFINISHED)))
+
+    @property
+    def attention(self) -> "SqliteAttention":
+        """What is kept about stopped runs and decisions."""
+        from surehand.shell.store.sqlite_attention import SqliteAttention  # noqa: PLC0415 - a fast start does without
+
+        return SqliteAttention(self.file)
 
     def check_health(self) -> None:
         """Let SQLite read every page and compare every index with its table."""

@@ -11,7 +11,10 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, cast
 
+from attrs import evolve
+
 from surehand.core.outcome.evidence import Phase
+from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.record import RunRecord, may_move
 from surehand.shell.store.base import (
@@ -21,6 +24,7 @@ from surehand.shell.store.base import (
     require_whole_history,
     result_text,
 )
+from surehand.shell.store.sqlite_schema import WAITING
 
 _COLUMNS: Final = (
     "run_id, request_key, attempt, workflow, fingerprint, owner, journaled, phase, created_at, bundle, result"
@@ -34,6 +38,12 @@ NEXT_NEWEST: Final = (
     "ORDER BY seq DESC LIMIT ?"
 )
 INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+WITHOUT_PAUSE: Final = (
+    f"SELECT {_COLUMNS} FROM runs WHERE {WAITING} "  # noqa: S608 - as above
+    "AND NOT EXISTS (SELECT 1 FROM pauses WHERE pauses.run_id = runs.run_id) ORDER BY seq DESC LIMIT ?"
+)
+LEGS: Final = "SELECT result FROM continuations WHERE run_id = ? AND result IS NOT NULL ORDER BY number"
+REJECTED: Final = "SELECT 1 FROM decisions WHERE run_id = ? AND status = 'rejected'"
 LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
 NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
 OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
@@ -97,8 +107,30 @@ def attempts(link: sqlite3.Connection, request_key: str) -> tuple[RunRecord, ...
 
 
 def select(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[RunRecord, ...]:
-    """The records that a statement finds."""
+    """The records that a statement finds, with the answers after everything that people decided."""
+    return tuple(answered(link, record) for record in first_records(link, query, *values))
+
+
+def first_records(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[RunRecord, ...]:
+    """The records that a statement finds, with their first answers."""
     return tuple(record_of(cast("Row", row)) for row in link.execute(query, values).fetchall())
+
+
+def answered(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    """The record with the answer after everything that people decided; only one that waited for them has another."""
+    if record.result is None or record.result.outcome is not Outcome.NEEDS_REVIEW:
+        return record
+    texts = cast("list[tuple[str]]", link.execute(LEGS, (record.run_id,)).fetchall())
+    ended = link.execute(REJECTED, (record.run_id,)).fetchone() is not None
+    if not texts and not ended:
+        return record
+    from surehand.core.attention.review import answer_after, rejected  # noqa: PLC0415 - few runs were decided about
+
+    legs = [kept_result(text, record.run_id) for (text,) in texts]
+    if None in legs:
+        return evolve(record, result=None)
+    known = (*(leg for leg in legs if leg is not None), *((rejected(record.result),) if ended else ()))
+    return evolve(record, result=answer_after(record.result, known))
 
 
 def row_of(record: RunRecord) -> Row:

@@ -55,6 +55,109 @@ CREATE TABLE requests (
   PRIMARY KEY (request_key, attempt)
 ) STRICT, WITHOUT ROWID"""
 
+#: Why runs stopped, with the epoch of the ledger in which each was kept.
+_CREATE_PAUSES: Final = """\
+CREATE TABLE pauses (
+  seq INTEGER PRIMARY KEY,
+  pause_id TEXT NOT NULL UNIQUE,
+  run_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  seal TEXT NOT NULL
+) STRICT"""
+
+#: Who held the window of a pause, and until when it could be decided.
+_CREATE_ISSUES: Final = """\
+CREATE TABLE issues (
+  pause_id TEXT NOT NULL,
+  number INTEGER NOT NULL CHECK (number > 0),
+  owner TEXT NOT NULL,
+  issued_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  boot TEXT NOT NULL,
+  boot_ms INTEGER NOT NULL,
+  PRIMARY KEY (pause_id, number)
+) STRICT, WITHOUT ROWID"""
+
+#: What people decided.
+_CREATE_DECISIONS: Final = """\
+CREATE TABLE decisions (
+  seq INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  pause_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  action TEXT NOT NULL,
+  capability TEXT NOT NULL,
+  operator TEXT NOT NULL CHECK (operator <> ''),
+  door TEXT NOT NULL,
+  status TEXT NOT NULL,
+  refusal TEXT,
+  finding TEXT,
+  claimed_by TEXT NOT NULL,
+  decided_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  CHECK ((ended_at IS NULL) = (status IN ('prepared', 'delivery_started')))
+) STRICT"""
+
+#: What was asked for and not taken.
+_CREATE_REFUSED_DECISIONS: Final = """\
+CREATE TABLE refused_decisions (
+  seq INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,
+  pause_id TEXT NOT NULL,
+  action TEXT NOT NULL,
+  capability TEXT NOT NULL,
+  operator TEXT NOT NULL,
+  door TEXT NOT NULL,
+  refusal TEXT NOT NULL,
+  refused_at INTEGER NOT NULL
+) STRICT"""
+
+#: Runs that went on after a decision.
+_CREATE_CONTINUATIONS: Final = """\
+CREATE TABLE continuations (
+  run_id TEXT NOT NULL,
+  number INTEGER NOT NULL CHECK (number > 0),
+  pause_id TEXT NOT NULL,
+  key TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  crossed INTEGER NOT NULL CHECK (crossed IN (0, 1)),
+  result TEXT,
+  PRIMARY KEY (run_id, number)
+) STRICT, WITHOUT ROWID"""
+
+#: Wishes to open the app again for a pause.
+_CREATE_OPENINGS: Final = """\
+CREATE TABLE openings (
+  number INTEGER PRIMARY KEY,
+  pause_id TEXT NOT NULL,
+  claimed_by TEXT NOT NULL
+) STRICT"""
+
+#: States of forms that were used; one that is over is of no use and may go.
+_CREATE_SPENT_FORMS: Final = """\
+CREATE TABLE spent_forms (
+  digest TEXT NOT NULL PRIMARY KEY,
+  expires_at INTEGER NOT NULL
+) STRICT"""
+
+#: Says in an index that a run waits for a person, in the same words as the query that looks for such runs.
+WAITING: Final = (
+    'attempt > 0 AND (instr(result, \'"outcome":"needs_review"\') > 0 '
+    'OR instr(result, \'"outcome":"not_sure_if_saved"\') > 0)'
+)
+
+
+def _never(table: str, *events: str, when: str = "") -> tuple[str, ...]:
+    """Guards that refuse these events on a table."""
+    condition = f" WHEN {when}" if when else ""
+    return tuple(
+        f"CREATE TRIGGER {table}_no_{event.partition(' ')[0].lower()} BEFORE {event} ON {table}{condition} "
+        f"BEGIN SELECT RAISE(ABORT, 'what people decided stays'); END"
+        for event in events
+    )
+
+
 #: What every file has, whatever else it keeps.
 SEALED: Final = (
     _CREATE_LEDGER,
@@ -118,6 +221,54 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             "CREATE TRIGGER runs_keep_their_version BEFORE UPDATE OF bundle ON runs "
             "BEGIN SELECT RAISE(ABORT, 'only phase and result ever change'); END"
         ),
+    ),
+    (
+        _CREATE_PAUSES,
+        "CREATE INDEX pauses_of_run ON pauses (run_id, seq)",
+        *_never("pauses", "DELETE", "UPDATE"),
+        _CREATE_ISSUES,
+        *_never("issues", "DELETE", "UPDATE"),
+        _CREATE_DECISIONS,
+        "CREATE INDEX decisions_of_run ON decisions (run_id, seq)",
+        "CREATE INDEX decisions_of_pause ON decisions (pause_id)",
+        (
+            "CREATE UNIQUE INDEX decisions_one_at_a_time ON decisions (run_id) "
+            "WHERE status IN ('prepared', 'delivery_started')"
+        ),
+        (
+            "CREATE UNIQUE INDEX decisions_settle_once ON decisions (pause_id) "
+            "WHERE status IN ('completed', 'rejected', 'delivery_uncertain')"
+        ),
+        *_never("decisions", "DELETE"),
+        *_never("decisions", "UPDATE", when="OLD.ended_at IS NOT NULL OR OLD.claimed_by NOT IN ('', NEW.claimed_by)"),
+        (
+            "CREATE TRIGGER decisions_keep_their_names BEFORE UPDATE OF seq, key, pause_id, run_id, action, "
+            "capability, operator, door, decided_at ON decisions "
+            "BEGIN SELECT RAISE(ABORT, 'only how far a decision is ever changes'); END"
+        ),
+        _CREATE_REFUSED_DECISIONS,
+        "CREATE INDEX refused_codes ON refused_decisions (capability) WHERE refusal = 'code_wrong'",
+        *_never("refused_decisions", "DELETE", "UPDATE"),
+        _CREATE_CONTINUATIONS,
+        "CREATE UNIQUE INDEX continuations_cross_once ON continuations (run_id) WHERE crossed = 1",
+        *_never("continuations", "DELETE"),
+        *_never("continuations", "UPDATE", when="OLD.result IS NOT NULL OR NEW.crossed < OLD.crossed"),
+        *_never(
+            "continuations",
+            "INSERT",
+            when="EXISTS (SELECT 1 FROM continuations WHERE run_id = NEW.run_id AND (crossed = 1 OR result IS NULL))",
+        ),
+        (
+            "CREATE TRIGGER continuations_keep_their_names BEFORE UPDATE OF run_id, number, pause_id, key, owner "
+            "ON continuations BEGIN SELECT RAISE(ABORT, 'only how far a continuation is ever changes'); END"
+        ),
+        _CREATE_OPENINGS,
+        "CREATE INDEX openings_new ON openings (number) WHERE claimed_by = ''",
+        *_never("openings", "DELETE"),
+        *_never("openings", "UPDATE", when="OLD.claimed_by <> ''"),
+        _CREATE_SPENT_FORMS,
+        *_never("spent_forms", "UPDATE"),
+        f"CREATE INDEX runs_waiting ON runs (seq) WHERE {WAITING}",
     ),
 )
 
