@@ -12,6 +12,7 @@ Laws of this module:
 
 import argparse
 import contextlib
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -121,6 +122,8 @@ class _Campaign:
         )
         survived: set[str] = set()
         killed = late = 0
+        gc.collect()
+        gc.freeze()  # no child looks through what all of them share
         for mutant in mutants(source, str(self._path), _enums(), only=self._target.only, texts=self._target.texts):
             if mutant.name not in self._chosen([mutant.name]):
                 continue
