@@ -165,6 +165,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         steps(choose(control=ChoiceControl.RADIO, shown=label("y"))),
         "only a list is searched",
     ),
+    "a text that stays in its field and is shown elsewhere": (
+        steps(fill(FromInput("remark"), Rule.TEXT, shown=label("y"))),
+        "a text that no key takes is shown elsewhere",
+    ),
+    "what shows a text of another kind": (
+        steps(fill(FromInput("remark"), Rule.TEXT, then=Key.ENTER, shown=Target(TargetKind.ROLE, "x"))),
+        "a role target has a role",
+    ),
     "a box with another word": (steps(check(Constant("yes"))), "a box is neither true nor false"),
     "a box with another choice": (steps(check(FromInput("priority"))), "a box is neither true nor false"),
     "a box with a third choice": (
@@ -325,6 +333,9 @@ ACCEPTED: dict[str, dict[str, Any]] = {
         **steps(fill(FromInput("due"), Rule.DATE, form=DateForm.MONTH_DAY_SLASH)),
     },
     "enter after one line": steps(fill(FromInput("remark"), Rule.TEXT, then=Key.ENTER)),
+    "enter after a line that then is shown elsewhere": steps(
+        fill(FromInput("remark"), Rule.TEXT, then=Key.ENTER, shown=label("y"))
+    ),
     "enter after a constant line": steps(fill(Constant("a"), Rule.TEXT, then=Key.ENTER)),
     "another key after several lines": steps(fill(FromInput("note"), Rule.TEXT, then=Key.TAB)),
     "a list that is searched and shows its choice": steps(

@@ -135,7 +135,8 @@ class OpenStep:
 class FillStep:
     """Enter a text into a field, leave it, and read it back from the field.
 
-    ``form`` is how the app writes a date. ``part_of_record`` is false for what is not saved, such as a search.
+    ``form`` is how the app writes a date. ``shown`` is where the text stands once the key after it was pressed, when
+    the field does not hold it any more. ``part_of_record`` is false for what is not saved, such as a search.
     ``optional``, of this and the following kinds, is true where a person confirmed that a run which stops at the step
     may go on without it; it is left out anywhere else.
     """
@@ -149,6 +150,7 @@ class FillStep:
     then: Key | None = None
     form: DateForm = DateForm.ISO
     part_of_record: bool = True
+    shown: Target | None = None
     optional: bool | None = None
 
 
@@ -342,15 +344,16 @@ def bundle_digest(bundle: Bundle) -> str:
 
 
 def entered_on_save_page(bundle: Bundle) -> tuple[EnteringStep, ...]:
-    """The steps that enter a part of the record on the page that saves; of several into one field, the last.
+    """The steps that enter a part of the record on the page that saves; of several that show in one place, the last.
 
     Two gates that one page can pass count as one page.
     """
     last: dict[Target, EnteringStep] = {}
     for step in _recorded(bundle):
         if _meet(step.page, bundle.save.page):
-            last.pop(step.target, None)
-            last[step.target] = step
+            place = (None if isinstance(step, CheckStep) else step.shown) or step.target
+            last.pop(place, None)
+            last[place] = step
     return tuple(last.values())
 
 
@@ -412,6 +415,7 @@ def _step_rules(bundle: Bundle, declared: dict[str, Parameter]) -> Iterator[tupl
     yield "a form of dates stands beside another rule", all(_form_fits(item.rule, item.form) for item in dated)
     yield "a key that breaks lines follows a text of several lines", not any(_breaks(declared, step) for step in fills)
     yield "only a list is searched, or shows its choice elsewhere", all(map(_control_fits, choices))
+    yield "a text that no key takes is shown elsewhere", all(step.then or not step.shown for step in fills)
     yield "a box is neither true nor false", all(_is_box(declared, value) for value in boxes)
     optional = [step for step in bundle.steps if not isinstance(step, OpenStep) and step.optional is not None]
     yield "a step that is not optional says so", all(step.optional for step in optional)
@@ -616,7 +620,7 @@ def _gates(bundle: Bundle) -> Iterator[PageGate]:
 def _targets(bundle: Bundle) -> Iterator[Target]:
     yield from (gate.landmark for gate in _gates(bundle))
     yield from (step.target for step in (*bundle.steps, bundle.save) if not isinstance(step, OpenStep))
-    yield from (step.shown for step in bundle.steps if isinstance(step, ChooseStep) and step.shown is not None)
+    yield from (step.shown for step in bundle.steps if isinstance(step, FillStep | ChooseStep) and step.shown)
     yield from (item.target for item in bundle.identity)
     source = bundle.read_back.source
     if isinstance(source, PageRecords):

@@ -87,7 +87,9 @@ class Check:
 class ReadValue:
     """Read what the field holds. Answer: one text, or ``Fault``.
 
-    For a choice: the label of the chosen option, empty when none is. For a box: ``true`` or ``false``.
+    For a choice: the label of the chosen option, empty when none is. For a list: what it shows as its choice, with a
+    space for every no-break space. For a box: ``true`` or ``false``. A field that was read before and is not shown any
+    more is read where it is; one that is gone is missing.
     """
 
     target: Target = field(repr=False)

@@ -49,6 +49,7 @@ from surehand.core.workflow.addresses import (
 from surehand.core.workflow.bundle import (
     Bundle,
     CheckStep,
+    ChoiceControl,
     ChooseStep,
     ClickStep,
     DateForm,
@@ -363,11 +364,16 @@ def _echo(item: EnteringStep, inputs: Mapping[str, str]) -> Echo:
     """What shows the entered value must show it, in the form in which it was entered."""
     expected = intended_text(item.value, inputs)
     match item:
-        case FillStep(target=target):
-            return Echo(ReadValue(*_found(target, inputs)), item.rule, expected, item.form)
+        case FillStep():
+            control = None if item.shown is None else ChoiceControl.LIST
+            read = ReadValue(*_found(item.shown or item.target, inputs), control)
+            return Echo(read, item.rule, expected, item.form)
         case ChooseStep():
-            target = item.shown or item.target
-            return Echo(ReadValue(*_found(target, inputs), item.control), Rule.CHOICE, expected)
+            found = _found(item.shown or item.target, inputs)
+            if item.control is ChoiceControl.LIST:
+                # In what a list shows, a no-break space is a space.
+                expected = expected.replace("\u00a0", " ")
+            return Echo(ReadValue(*found, item.control), Rule.CHOICE, expected)
         case CheckStep(target=target):
             return Echo(ReadValue(*_found(target, inputs)), Rule.CHOICE, expected)
         case _:  # pragma: no cover
