@@ -280,6 +280,8 @@ def _app_crew(settings: Settings, chosen: BundleSettings, mode: Mode, origin: st
         headed=settings.headed,
         places=chosen.parallel_per_app,
         databases=chosen.databases,
+        attended=settings.attended,
+        pictures=settings.frames,
     )
     crew = _AppCrew(origin, executor)
     try:
@@ -301,7 +303,14 @@ def _browser_crew(settings: Settings, premises: Premises) -> Crew:
         app = SandboxApp.start()
     except SandboxUnavailableError:
         raise EngineUnavailableError(FailedCheck.SANDBOX_NOT_STARTING) from None
-    executor = WorkerExecutor(premises.folder, Mode.SANDBOX, headed=settings.headed, kept=(app.liveness_fd,))
+    executor = WorkerExecutor(
+        premises.folder,
+        Mode.SANDBOX,
+        headed=settings.headed,
+        kept=(app.liveness_fd,),
+        attended=settings.attended,
+        pictures=settings.frames,
+    )
     crew = _BrowserCrew(app, executor)
     try:
         executor.warm_up()

@@ -22,6 +22,7 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 from returns.result import Failure
 
+from surehand.core.attention.review import waits_for_person
 from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Phase, Refusal
 from surehand.core.outcome.result import (
     CallFacts,
@@ -41,6 +42,7 @@ from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.card import Card
 from surehand.core.workflow.params import check_inputs
+from surehand.shell.attended.sweeping import settle_decisions
 from surehand.shell.catalog import Catalog, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK, Clock
 from surehand.shell.engines.base import AppTarget, Job
@@ -272,6 +274,7 @@ class Service:
             for record in premises.store.unfinished():
                 if self._is_abandoned(premises, record):
                     self._settle(premises, record)
+            settle_decisions(premises.store, premises.folder, self._clock)
         except StoreError:
             return
 
@@ -306,6 +309,9 @@ class Service:
             return None
         if self._is_abandoned(premises, record):
             return self._settle(premises, record)
+        if record.result is not None and waits_for_person(record.result):
+            settle_decisions(premises.store, premises.folder, self._clock)
+            record = premises.store.load(run_id) or record
         return kept_result(record, EngineName.NONE, self.mode)
 
     def _is_abandoned(self, premises: Premises, record: RunRecord) -> bool:
