@@ -15,7 +15,7 @@ bootstrap() {
   quietly "$INSTALLED/node_modules/.bin/directus" bootstrap
 }
 
-fill() { quietly python3 "$HERE/site/first_records.py" "$URL" "$EMAIL" "$PASSWORD"; }
+fill() { quietly python3 "$HERE/site/first_records.py" "$URL" "$EMAIL" "$PASSWORD" "$STATE/data.db"; }
 
 [ -f "$STATE/.filled" ] || bootstrap
 launch "$INSTALLED/node_modules/.bin/directus" start

@@ -1,10 +1,11 @@
-"""Collections of visits and wards: ``first_records.py URL EMAIL PASSWORD``; all people are invented."""
+"""Collections of visits and wards: ``first_records.py URL EMAIL PASSWORD DATABASE``; all people are invented."""
 
 import json
+import sqlite3
 import sys
 import urllib.request
 
-url, email, password = sys.argv[1:4]
+url, email, password, database = sys.argv[1:5]
 
 
 def post(path, body, token=None):
@@ -52,7 +53,7 @@ VISITS = {
         column("pulse", "integer", "input"),
         column("urgent", "boolean", "boolean", schema={"default_value": False}),
         column("tags", "json", "tags", special=["cast-json"]),
-        column("notes", "text", "input-rich-text-html"),
+        column("notes", "text", "input-rich-text-html", {"tinymceOverrides": {"entity_encoding": "raw"}}),
         column("ward", "integer", "select-dropdown-m2o", {"template": "{{name}}"}, special=["m2o"]),
     ],
 }
@@ -66,3 +67,15 @@ for name in ("ICU", "Cardiology", "Paediatrics"):
     post("/items/wards", {"name": name}, token)
 for place, name in enumerate(("Ana Betz", "John Zenon", "Maria Quispe")):
     post("/items/visits", {"patient": name, "kind": "admission", "pulse": 70 + place, "ward": place + 1}, token)
+
+# What an operator lets workflows read: the visits as they are entered.
+VIEW = """
+CREATE VIEW visits_as_entered AS
+SELECT id, patient, upper(substr(kind, 1, 1)) || substr(kind, 2) AS kind, pulse,
+       CASE urgent WHEN 1 THEN 'true' ELSE 'false' END AS urgent,
+       replace(replace(coalesce(notes, ''), '<p>', ''), '</p>', '') AS notes
+FROM visits
+"""
+with sqlite3.connect(database, timeout=10) as connection:
+    connection.execute(VIEW)
+connection.close()
