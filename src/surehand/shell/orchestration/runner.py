@@ -56,13 +56,21 @@ class RunSummary:
 
 
 @define
-class _Live:
+class Live:
     """A run that this process goes through."""
 
     lease: Lease
     lock: OwnerLock
     end: Future[WorkflowRun] = field(factory=Future[WorkflowRun])
     command: Command | None = None
+
+
+@frozen
+class _Begun:
+    """A run as it was begun, taken up or found; ``end`` is there while this process goes through it."""
+
+    run: WorkflowRun
+    end: Future[WorkflowRun] | None
 
 
 class WorkflowRunner:
@@ -79,7 +87,7 @@ class WorkflowRunner:
         self._around: Final = around
         self._definitions: Final = definitions
         self._guard: Final = threading.Lock()
-        self._live: Final[dict[str, _Live]] = {}
+        self._live: Final[dict[str, Live]] = {}
         self._store: PlanStore | None = None
         self._closing = False
 
@@ -109,7 +117,7 @@ class WorkflowRunner:
         Raises:
             NotARequestIdError: The request id is not one; nothing was begun.
         """
-        return self._end_of(self.start(definition, inputs, request_id))
+        return self._end_of(self._started(definition, inputs, request_id))
 
     def start(
         self, definition: WorkflowDefinition, inputs: Mapping[str, str] | None = None, request_id: str | None = None
@@ -119,6 +127,11 @@ class WorkflowRunner:
         Raises:
             NotARequestIdError: The request id is not one; nothing was begun.
         """
+        return _run_of(self._started(definition, inputs, request_id))
+
+    def _started(
+        self, definition: WorkflowDefinition, inputs: Mapping[str, str] | None, request_id: str | None
+    ) -> _Begun | RunRefused:
         key = None if request_id is None else keys.request_key(keys.RequestId.parse(request_id))
         checked = self.check(definition)
         if isinstance(checked, Failure):
@@ -130,11 +143,11 @@ class WorkflowRunner:
 
     def resume(self, run_id: str) -> WorkflowRun | RunRefused:
         """Take a run up and go through it until it stops; one that ended is told as it is."""
-        return self._end_of(self.take_up(run_id))
+        return self._end_of(self._guarded(lambda: self._take_up(run_id)))
 
     def take_up(self, run_id: str) -> WorkflowRun | RunRefused:
         """Take a run up, and answer at once; it goes on by itself."""
-        return self._guarded(lambda: self._take_up(run_id))
+        return _run_of(self._guarded(lambda: self._take_up(run_id)))
 
     def cancel(self, run_id: str) -> bool:
         """Wish that a run stops, whoever goes through it; ``False`` when it does not go on any more.
@@ -211,7 +224,7 @@ class WorkflowRunner:
 
     # Beginning.
 
-    def _begin(self, pinned: PinnedDefinition, inputs: dict[str, str], key: str | None) -> WorkflowRun | RunRefused:
+    def _begin(self, pinned: PinnedDefinition, inputs: dict[str, str], key: str | None) -> _Begun | RunRefused:
         store = self._open()
         run, commands = start(f"plan_{new_token()}", pinned, inputs, self._around.now())
         lock = OwnerLock.acquire(self._folder)
@@ -227,24 +240,27 @@ class WorkflowRunner:
             lock.release()
             raise
         if isinstance(created, Created):
-            self._launch(_Live(created.lease, lock), lambda: (run, commands))
-            return run
+            return self._launch(Live(created.lease, lock), run, lambda: (run, commands))
         lock.release()
         return self._existing(store, created)
 
-    def _existing(self, store: PlanStore, found: Existing) -> WorkflowRun | RunRefused:
+    def _existing(self, store: PlanStore, found: Existing) -> _Begun | RunRefused:
         if not found.same:
             return RunRefused(code=PlanRefusal.REQUEST_ID_CONFLICT)
-        return _readable(store.load(found.run_id))
+        live = self._live.get(found.run_id)
+        run = _readable(store.load(found.run_id))
+        return run if isinstance(run, RunRefused) else _Begun(run, None if live is None else live.end)
 
     # Taking up.
 
-    def _take_up(self, run_id: str) -> WorkflowRun | RunRefused:
+    def _take_up(self, run_id: str) -> _Begun | RunRefused:
         store = self._open()
         found = store.load(run_id)
         run = _readable(found)
-        if isinstance(run, RunRefused) or run.status is not RunStatus.RUNNING:
+        if isinstance(run, RunRefused):
             return run
+        if run.status is not RunStatus.RUNNING:
+            return _Begun(run, None)
         changed = self._changed(run)
         if changed is not None:
             return changed
@@ -257,9 +273,9 @@ class WorkflowRunner:
         if lease is None:
             lock.release()
             return RunRefused(code=PlanRefusal.RUNNING_ELSEWHERE, step_id=run.current_step_id)
-        return self._go_on(store, _Live(lease, lock))
+        return self._go_on(store, Live(lease, lock))
 
-    def _go_on(self, store: PlanStore, live: _Live) -> WorkflowRun | RunRefused:
+    def _go_on(self, store: PlanStore, live: Live) -> _Begun | RunRefused:
         """Go through a run from where it stands now that it is ours."""
         try:
             run = _readable(store.load(live.lease.run_id))
@@ -269,8 +285,7 @@ class WorkflowRunner:
         if isinstance(run, RunRefused):
             live.lock.release()
             return run
-        self._launch(live, lambda: self._saved(live.lease, run, Resumed(self._around.now())))
-        return run
+        return self._launch(live, run, lambda: self._saved(live.lease, run, Resumed(self._around.now())))
 
     def _changed(self, run: WorkflowRun) -> RunRefused | None:
         """Why a run cannot go on with what is there today, with the step that is another one now."""
@@ -290,11 +305,12 @@ class WorkflowRunner:
 
     # Going through.
 
-    def _launch(self, live: _Live, first: Callable[[], Step]) -> None:
+    def _launch(self, live: Live, run: WorkflowRun, first: Callable[[], Step]) -> _Begun:
         self._live[live.lease.run_id] = live
         threading.Thread(target=self._go_through, args=(live, first), name="surehand-plan", daemon=True).start()
+        return _Begun(run, live.end)
 
-    def _go_through(self, live: _Live, first: Callable[[], Step]) -> None:
+    def _go_through(self, live: Live, first: Callable[[], Step]) -> None:
         """Go through a run to its end; what ends the way ends nothing of the run."""
         try:
             run = self._driven(live, *first())
@@ -305,11 +321,11 @@ class WorkflowRunner:
             self._leave(live)
             live.end.set_result(run)
 
-    def _leave(self, live: _Live) -> None:
+    def _leave(self, live: Live) -> None:
         self._live.pop(live.lease.run_id, None)
         live.lock.release()
 
-    def _driven(self, live: _Live, run: WorkflowRun, commands: tuple[Command, ...]) -> WorkflowRun:
+    def _driven(self, live: Live, run: WorkflowRun, commands: tuple[Command, ...]) -> WorkflowRun:
         run_id = run.id
         while commands:
             live.command = commands[0]
@@ -354,18 +370,18 @@ class WorkflowRunner:
 
     # Helpers.
 
-    def _end_of(self, begun: WorkflowRun | RunRefused) -> WorkflowRun | RunRefused:
-        """A run that was begun or taken up, as it stopped."""
-        if isinstance(begun, RunRefused) or begun.status is not RunStatus.RUNNING:
-            return begun
+    def _end_of(self, begun: _Begun | RunRefused) -> WorkflowRun | RunRefused:
+        """A run that was begun or taken up, as it stopped; as it stands when it could not go on."""
+        if isinstance(begun, RunRefused) or begun.end is None:
+            return _run_of(begun)
+        try:
+            return begun.end.result()
+        except (StoreError, InterruptedWaitError, LeaseLostError, ClosedError):
+            with suppress(StoreError, ClosedError):
+                return self.get(begun.run.id) or begun.run
+            return begun.run
 
-        def ended() -> WorkflowRun | RunRefused:
-            live = self._live.get(begun.id)
-            return self.get(begun.id) or begun if live is None else live.end.result()
-
-        return self._guarded(ended)
-
-    def _guarded(self, answer: Callable[[], WorkflowRun | RunRefused]) -> WorkflowRun | RunRefused:
+    def _guarded(self, answer: Callable[[], _Begun | RunRefused]) -> _Begun | RunRefused:
         """An answer, or the refusal that says why there is none."""
         try:
             return answer()
@@ -373,10 +389,8 @@ class WorkflowRunner:
             return RunRefused(code=PlanRefusal.NEWER_SCHEMA)
         except (StoreError, UnsafeFileError, OSError):
             return RunRefused(code=PlanRefusal.STORE_UNAVAILABLE)
-        except (InterruptedWaitError, ClosedError):
+        except ClosedError:
             return RunRefused(code=PlanRefusal.CLOSED)
-        except LeaseLostError:
-            return RunRefused(code=PlanRefusal.RUNNING_ELSEWHERE)
 
     def _open(self) -> PlanStore:
         with self._guard:
@@ -411,6 +425,10 @@ class LeaseLostError(Exception):
 
 class ClosedError(Exception):
     """The runner was closed."""
+
+
+def _run_of(begun: _Begun | RunRefused) -> WorkflowRun | RunRefused:
+    return begun if isinstance(begun, RunRefused) else begun.run
 
 
 def _asked(pinned: PinnedDefinition, inputs: dict[str, str]) -> str:
