@@ -29,7 +29,7 @@ mkdir -p "$CACHE"
 fail() {
   echo "[$NAME] failed: $*" >&2
   for file in "$LOG" "$INSTALL_LOG"; do
-    if [ -f "$file" ]; then echo "--- ${file##*/}" >&2; tail -n 20 "$file" >&2; fi
+    if [ -f "$file" ]; then echo "--- ${file##*/}" >&2; tail -n 80 "$file" >&2; fi
   done
   bash "$APPS/stop.sh" "$STATE"
   exit 1
