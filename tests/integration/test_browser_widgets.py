@@ -324,3 +324,37 @@ class TestFormsThatAServerGivesAnew:
             assert choosing.result(60) == Done()
             assert visit.do(Fill(label("Note"), None, "x")) == Done()
             assert holds(visit, label("Note")) == "x"
+
+
+class TestPagesThatTakeLong:
+    """A page that still asks its server, or is too busy to answer, is waited for as long as a page may load."""
+
+    LATE = "<script>fetch('/data').then(() => document.body.append(late))</script>"
+    BUSY = """<script>let rounds = 0; const work = () => {
+        for (const end = Date.now() + 200; Date.now() < end; );
+        if (++rounds < 6) setTimeout(work); else document.body.append(late);
+    }; setTimeout(work)</script>"""
+    MADE = "<script>const late = Object.assign(document.createElement('h1'), {textContent: 'Late'})</script>"
+    GATE = CheckPage(PageGate("/page", Target(TargetKind.ROLE, "Late", "heading")))
+
+    def arrive(self, lab: Lab, site: Site, limits: Limits, script: str) -> object:
+        """Open the page, and check for what comes late; an answer is held until the usual time is over."""
+        hold = site.hold("/data")
+        site.pages["/page"] = f"<body>{self.MADE}{script}"
+        with lab.visit(site, limits=limits) as visit:
+            assert visit.do(Open("/page")) == Done()
+            checking = visit.begin(self.GATE)
+            visit.ask(f"() => new Promise(done => setTimeout(done, {limits.wait_ms * 2}))")
+            hold.go.set()
+            return checking.result(60)
+
+    def test_an_answer_that_is_on_its_way_is_waited_for(self, lab: Lab, site: Site) -> None:
+        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), self.LATE) == Done()
+
+    def test_a_page_that_is_busy_is_waited_for(self, lab: Lab, site: Site) -> None:
+        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), self.BUSY) == Done()
+
+    def test_a_page_that_does_nothing_is_not(self, lab: Lab, site: Site) -> None:
+        nothing = "<p>Nothing</p>"
+
+        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), nothing) == WRONG_PAGE

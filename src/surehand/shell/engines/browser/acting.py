@@ -153,20 +153,19 @@ class Hand:
 
     async def _choose_from_list(self, command: Choose, opener: Locator) -> FaultKind | None:
         page = self.view.page
-        with Traffic(page.context) as traffic:
-            await whole(page).evaluate_all(_REMEMBER, command.label)
-            if kind := await self._click(opener):
-                return kind
-            if command.search is not None:
-                if not await self._may_type():
-                    return FaultKind.PAGE_UNEXPECTED
-                await self._guard(opener)
-                await page.keyboard.press("ControlOrMeta+a")
-                await page.keyboard.type(command.search)
-            option = self.view.here().locator(selector("option", command.label))
-            if kind := await self._one(option, FaultKind.OPTION_MISSING, traffic):
-                return kind
-            return await self._click(option)
+        await whole(page).evaluate_all(_REMEMBER, command.label)
+        if kind := await self._click(opener):
+            return kind
+        if command.search is not None:
+            if not await self._may_type():
+                return FaultKind.PAGE_UNEXPECTED
+            await self._guard(opener)
+            await page.keyboard.press("ControlOrMeta+a")
+            await page.keyboard.type(command.search)
+        option = self.view.here().locator(selector("option", command.label))
+        if kind := await self._one(option, FaultKind.OPTION_MISSING, self.view.traffic):
+            return kind
+        return await self._click(option)
 
     async def _may_type(self) -> bool:
         """Wait until something that takes a text has the focus."""

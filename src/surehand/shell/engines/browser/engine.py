@@ -83,7 +83,7 @@ _LAUNCH_MS: Final = 30_000
 
 #: Seconds beyond the read-back's own deadline that slow answers of the channel may take altogether; pages are slower.
 _READ_BACK_GRACE: Final = 2.0
-_PAGES_GRACE: Final = 30.0
+_PAGES_GRACE: Final = 40.0
 
 #: Seconds that closing a context, or the browser and the fence, may take.
 _CLOSE_SECONDS: Final = 10.0

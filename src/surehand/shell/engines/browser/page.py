@@ -38,7 +38,6 @@ from surehand.core.workflow.commands import (
 )
 from surehand.core.workflow.target import Target
 from surehand.shell.engines.browser.acting import Action, Hand, milliseconds_to_type
-from surehand.shell.engines.browser.traffic import Traffic
 from surehand.shell.engines.browser.viewing import HELD, Limits, View
 from surehand.shell.fence.client import FenceRun, FenceUnavailableError
 
@@ -83,7 +82,6 @@ class RunPage:
     ) -> None:
         self._view = View(page, origin, limits, gives_up)
         self._hand = Hand(self._view)
-        self._traffic = Traffic(page.context)
         self._fence = fence
         self._on_boundary = on_boundary
         self._asked = asyncio.Event()
@@ -118,7 +116,7 @@ class RunPage:
         """
         # What a person tried to write was stopped, and says nothing about the run.
         self._stopped_before = (await self._fence.counts()).stopped_writes
-        self._traffic.forget()
+        self._view.traffic.forget()
         await self._view.take_back()
 
     async def show(self) -> None:
@@ -153,12 +151,12 @@ class RunPage:
             case Save():
                 return await self._save(command)
             case Open(path=path):
-                self._traffic.forget()
+                self._view.traffic.forget()
                 await view.open(path)
                 return _answer(view.surprise())
             case CheckPage(gate=gate):
                 kind = await view.wait_for(gate)
-                if kind is None and not self._traffic.is_quiet:
+                if kind is None and not self._view.traffic.is_quiet:
                     await self._rest()
                     kind = await view.wait_for(gate)
                 return _answer(kind or await self._early_write() or view.surprise())
@@ -180,7 +178,7 @@ class RunPage:
     async def _act(self, command: Action) -> Done | Fault:
         answer = command.dialog if isinstance(command, Click) else None
         self._view.dialogs.expect(answer)
-        self._traffic.forget()
+        self._view.traffic.forget()
         kind = await self._hand.act(command)
         if answer is not None and kind is None and self._view.surprise() is None:
             kind = await self._dialog_missing()
@@ -196,10 +194,10 @@ class RunPage:
         """
         with suppress(Error, TimeoutError):
             async with asyncio.timeout(self._view.limits.rest_ms / 1000):
-                while not self._traffic.is_quiet:
-                    await self._traffic.quiet()
+                while not self._view.traffic.is_quiet:
+                    await self._view.traffic.quiet()
                     await self._view.page.evaluate(_BEAT)
-        self._traffic.forget()
+        self._view.traffic.forget()
 
     async def _dialog_missing(self) -> FaultKind | None:
         """Wait for the dialog that was recorded."""
@@ -225,13 +223,13 @@ class RunPage:
             return SaveObserved(Delivery.NOT_SENT, 0, boundary=BoundaryAnswer.NOT_ASKED)
         dialogs = self._view.dialogs
         dialogs.expect(command.dialog)
-        with Traffic(self._view.page.context) as traffic:
-            click = asyncio.create_task(self._click_to_save(command))
-            await self._write_begun(click)
-            verdict = await self._fence.settle(self._view.limits.answer_ms if self._asked.is_set() else 0)
-            if verdict.delivery is not Delivery.NOT_SENT:
-                await self._let_the_page_react(click, traffic)
-            click.cancel()
+        self._view.traffic.forget()
+        click = asyncio.create_task(self._click_to_save(command))
+        await self._write_begun(click)
+        verdict = await self._fence.settle(self._view.limits.answer_ms if self._asked.is_set() else 0)
+        if verdict.delivery is not Delivery.NOT_SENT:
+            await self._let_the_page_react(click)
+        click.cancel()
         surprised = dialogs.unexpected.is_set()
         return SaveObserved(verdict.delivery, verdict.stopped_writes, surprised, boundary=self._boundary)
 
@@ -257,12 +255,12 @@ class RunPage:
         for sign in signs:
             sign.cancel()
 
-    async def _let_the_page_react(self, click: asyncio.Task[bool], traffic: Traffic) -> None:
+    async def _let_the_page_react(self, click: asyncio.Task[bool]) -> None:
         """Give the page a moment to show a dialog upon the answer.
 
         The answer has reached the page, what it sets off has happened, and the page has run what it runs then.
         """
-        page = self._view.page
+        page, traffic = self._view.page, self._view.traffic
         with suppress(Error, TimeoutError):
             async with asyncio.timeout(self._view.limits.react_ms / 1000):
                 await asyncio.shield(click)

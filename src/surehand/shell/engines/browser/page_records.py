@@ -24,7 +24,6 @@ from surehand.core.workflow.commands import FaultKind, Record, Records
 from surehand.core.workflow.source import PageField, PageRecords, RecordPage
 from surehand.core.workflow.target import Constant, PageGate, QueryPart
 from surehand.shell.engines.browser.readback import UnusableAnswerError, new_keys, told_apart
-from surehand.shell.engines.browser.traffic import Traffic
 from surehand.shell.engines.browser.viewing import LOOK_AGAIN, VALUES, Limits, View, ask
 from surehand.shell.fence.client import FenceUnavailableError
 
@@ -83,11 +82,10 @@ class PageReader:
         """The keys that the list shows once it is at rest."""
         path, _, query = source.path.partition("?")
         wanted = tuple(QueryPart(name, value) for name, value in parse_qsl(query, keep_blank_values=True))
-        with Traffic(view.page.context) as traffic:
-            if await self._open(view, source.path) not in _WELL:
-                raise UnusableAnswerError
-            await self._arrive(view, PageGate(path, source.landmark, wanted))
-            links = await self._at_rest(view, traffic)
+        if await self._open(view, source.path) not in _WELL:
+            raise UnusableAnswerError
+        await self._arrive(view, PageGate(path, source.landmark, wanted))
+        links = await self._at_rest(view)
         link = _pattern(source.link)
         return tuple(dict.fromkeys(found[1] for found in map(link.fullmatch, links) if found))
 
@@ -102,14 +100,13 @@ class PageReader:
         self, view: View, path: str, gate: PageGate, fields: tuple[PageField, ...]
     ) -> Mapping[str, str] | None:
         """What the page of one record shows; ``None`` when the app says that there is none."""
-        with Traffic(view.page.context) as traffic:
-            status = await self._open(view, path)
-            if status in _GONE:
-                return None
-            if status not in _WELL:
-                raise UnusableAnswerError
-            await self._arrive(view, gate)
-            await self._at_rest(view, traffic)
+        status = await self._open(view, path)
+        if status in _GONE:
+            return None
+        if status not in _WELL:
+            raise UnusableAnswerError
+        await self._arrive(view, gate)
+        await self._at_rest(view)
         found = [(field.name, await self._member(view, field)) for field in fields]
         return {name: text for name, text in found if text is not None}
 
@@ -128,15 +125,15 @@ class PageReader:
         if isinstance(await view.wait_for(gate), FaultKind):
             raise UnusableAnswerError
 
-    async def _at_rest(self, view: View, traffic: Traffic) -> tuple[str, ...]:
+    async def _at_rest(self, view: View) -> tuple[str, ...]:
         """The links of a page once nothing is on its way and it shows the same for a while."""
         before = await view.links()
         since = time.monotonic()
         # On a busy machine one look may take longer than the rest that is waited for.
-        while not traffic.is_quiet or time.monotonic() - since < self.limits.quiet_ms / 1000:
+        while not view.traffic.is_quiet or time.monotonic() - since < self.limits.quiet_ms / 1000:
             await asyncio.sleep(LOOK_AGAIN)
             now = await view.links()
-            if now != before or not traffic.is_quiet:
+            if now != before or not view.traffic.is_quiet:
                 since, before = time.monotonic(), now
         return before
 

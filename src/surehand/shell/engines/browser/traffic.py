@@ -3,12 +3,12 @@
 Laws of this module:
 
 - This only listens; the fence decides.
-- Only kinds of request upon whose answer a page acts are listened to, and only those that begin while it listens and
-  after it was told to forget the others.
+- Only kinds of request upon whose answer a page acts are counted, and only those that begin after it was last told to
+  forget the others.
 """
 
 import asyncio
-from typing import Final, Self
+from typing import Final
 
 from playwright.async_api import BrowserContext, Request
 
@@ -21,10 +21,9 @@ class Traffic:
     """
 
     #: Kinds of request upon whose answer a page acts.
-    KINDS: Final = frozenset({"document", "fetch", "xhr"})
+    KINDS: Final = frozenset({"document", "fetch", "script", "xhr"})
 
     def __init__(self, context: BrowserContext) -> None:
-        self._context = context
         self._open: set[Request] = set()
         self._changed = asyncio.Event()
         self.is_over = False
@@ -36,6 +35,7 @@ class Traffic:
         """From now on, count only what begins from now on."""
         self._open.clear()
         self._changed.clear()
+        self.is_over = False
 
     @property
     def is_quiet(self) -> bool:
@@ -63,13 +63,3 @@ class Traffic:
         if request in self._open:
             self._open.discard(request)
             self._changed.set()
-
-    def __enter__(self) -> Self:
-        """Listen for a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop listening."""
-        self._context.remove_listener("request", self._begun)
-        self._context.remove_listener("requestfinished", self._ended)
-        self._context.remove_listener("requestfailed", self._ended)

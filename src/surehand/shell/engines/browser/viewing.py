@@ -23,6 +23,7 @@ from surehand.core.workflow.commands import FaultKind
 from surehand.core.workflow.target import PageGate, Target
 from surehand.shell.engines.browser.dialogs import Dialogs
 from surehand.shell.engines.browser.finding import Address, find, find_at, find_target, question, whole
+from surehand.shell.engines.browser.traffic import Traffic
 
 #: Every run sees the app with these settings, whatever the machine's are, as with the browser's one language: dates and
 #: numbers look the same everywhere.
@@ -75,14 +76,20 @@ class Limits:
     answer_ms: int = 6_000
     react_ms: int = 600
     read_ms: int = 5_000
-    pages_ms: int = 20_000
+    pages_ms: int = 40_000
     quiet_ms: int = 250
     rest_ms: int = 3_000
 
     @property
     def hang_ms(self) -> int:
         """Longer than any command takes in a browser that still lives."""
-        return 10_000 + max(self.wait_ms * 2, self.open_ms) + self.write_ms + self.answer_ms + self.react_ms
+        waits = 2 * (max(self.wait_ms, self.open_ms) + self.rest_ms)
+        return 10_000 + waits + self.write_ms + self.answer_ms + self.react_ms
+
+    @property
+    def load_seconds(self) -> float:
+        """How long a page may take until it shows what tells it."""
+        return max(self.wait_ms, self.open_ms) / 1000
 
 
 async def new_context(browser: Browser, proxy_url: str, session: str | None = None) -> BrowserContext:
@@ -120,6 +127,7 @@ class View:
         self.page = page
         self.limits = limits
         self.dialogs = Dialogs(page.context)
+        self.traffic = Traffic(page.context)
         self._origin = origin
         self._gives_up = gives_up
         self._other_page = False
@@ -180,16 +188,23 @@ class View:
         return 0 if answer is None else answer.status
 
     async def wait_for(self, gate: PageGate) -> FaultKind | None:
-        """Wait until the gate holds."""
+        """Wait until the gate holds.
+
+        A page that still asks its server for something, or is too busy to answer, is not another page yet: it may take
+        as long as a page may take to load.
+        """
         address = Address(self._origin, gate)
         landmark = find_target(find_at(self.page, address), gate.landmark)
-        deadline = self.deadline()
+        latest, deadline = time.monotonic() + self.limits.load_seconds, self.deadline()
+        begun = time.monotonic()
         while not await self._holds(address, landmark):
             if kind := self.surprise():
                 return kind
-            if self.is_over(deadline):
+            deadline = deadline + time.monotonic() - begun if self.traffic.is_quiet else self.deadline()
+            if self.is_over(min(deadline, latest)):
                 return await self.wrong_page()
             await asyncio.sleep(LOOK_AGAIN)
+            begun = time.monotonic()
         held_back, self._held_back = self._held_back, False
         return FaultKind.PAGE_UNEXPECTED if held_back else self.surprise()
 
