@@ -1,7 +1,7 @@
 """A ticket: the customer is searched for, tag and priority stand in lists, and a picker watches over the date.
 
-The picker rewrites a date while it is typed, so a person pastes it, and goes on above, for the
-picker covers what is below. It writes the current time over whatever is entered
+The picker rewrites a date while it is typed, so a person pastes it, and at last, for the picker covers what is below
+until something else is pressed. It writes the current time over whatever is entered
 as the time at which a ticket was opened, so that field is left alone here.
 """
 
@@ -59,13 +59,13 @@ async def demonstrate(page: Page, app: App, values: Values) -> None:
     await page.locator(".select2-drop-active .select2-result-label", has_text=values["customer"]).click()
     await page.locator("#s2id_tags").click()
     await page.locator(".select2-drop-active .select2-result-label", has_text=values["tag"]).click()
-    await paste(page.get_by_label("Due"), values["due"])
     await write(page.get_by_label("Subject"), values["subject"])
     await write(page.get_by_label("Body"), values["body"])
     await page.locator("#s2id_priority").click()
     await page.locator(".select2-drop-active .select2-result-label", has_text=values["priority"]).click()
     await tick(page.get_by_label("Billable"), values["billable"] == "true")
     await write(page.get_by_label("Hours"), values["hours"])
+    await paste(page.get_by_label("Due"), values["due"])
     await page.get_by_role("button", name="Save", exact=True).click()
     await see(page.get_by_text("Record was successfully created."))
     await page.get_by_role("row").filter(has_text=values["subject"]).get_by_role("link").first.click()
