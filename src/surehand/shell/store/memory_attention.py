@@ -72,8 +72,11 @@ class MemoryAttention:
         with self._guard:
             if kept.pause.run_id not in self._records:
                 raise ValueError("a pause of no run")
+            if kept.pause.pause_id in self._pauses:
+                return False
             self._version += 1
-            return self._pauses.setdefault(kept.pause.pause_id, kept) is kept
+            self._pauses[kept.pause.pause_id] = kept
+            return True
 
     def review(self, pause_id: str) -> Review | None:
         """What the store says about a pause."""

@@ -1,0 +1,352 @@
+"""The ledger about stopped runs answers as the one in memory does, and guards itself against faults of our own."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase as HypothesisPhase
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from support.attention import NOW, OWNER, STOPPED, asked, issue, kept, pause, pause_id
+from support.attention_machine import WRONG, as_the_machine, attention, machine, wrong_memory
+from support.stores import DONE, OneMemory, OpensStores, draft, opens_claims, opens_sqlite, result_of, started
+from surehand.core.attention.capability import DecisionRefusal
+from surehand.core.attention.decision import (
+    Decision,
+    DecisionStatus,
+    Ended,
+    Known,
+    NotTaken,
+    RefusedDecision,
+    Taken,
+    Verdict,
+)
+from surehand.core.attention.pause import Action, KeptPause
+from surehand.core.outcome.reasons import Outcome, Reason
+from surehand.core.outcome.result import RunResult
+from surehand.core.request.gate import Replay
+from surehand.core.request.record import RunRecord
+from surehand.shell.store import open_restored, sqlite_file, sqlite_schema
+from surehand.shell.store.attention import AttentionStore, attention_of
+from surehand.shell.store.base import StoreCorruptError
+from surehand.shell.store.memory_attention import MemoryAttention
+from surehand.shell.store.sqlite import LEDGER, SqliteStore
+
+ALL = [pytest.param(opens_sqlite, id="sqlite"), pytest.param(OneMemory(), id="memory")]
+
+#: Finding a fault is enough for a control; nobody reads its smallest form.
+CONTROL = settings(database=None, phases=[HypothesisPhase.generate], max_examples=2000)
+
+
+class TestSameAnswers:
+    """A store answers every call about stopped runs as the store in memory does, and after every reopening."""
+
+    @pytest.mark.parametrize("opens", ALL)
+    def test_agrees_with_the_oracle(self, opens: OpensStores) -> None:
+        run_state_machine_as_test(machine(opens), settings=settings(max_examples=40))
+
+    @pytest.mark.parametrize("part", WRONG, ids=lambda part: part.__name__)
+    def test_a_wrong_store_is_caught(self, part: type[MemoryAttention]) -> None:
+        with pytest.raises(AssertionError):
+            run_state_machine_as_test(machine(wrong_memory(part)), settings=CONTROL)
+
+    def test_claim_files_keep_nothing_of_it(self, tmp_path: Path) -> None:
+        with closing(opens_claims(tmp_path)) as store:
+            assert attention_of(store) is None
+
+
+def stopped(store: SqliteStore, made: KeptPause | None = None, number: int = 1) -> RunRecord:
+    """A run that stopped, with its pause."""
+    record = started(store.reserve(draft(number, f"entry-{number}")))
+    attention(store).keep_pause(made or kept())
+    store.finish(record.run_id, record.owner, result_of(record, STOPPED))
+    return record
+
+
+def decide(part: AttentionStore, decision: Decision) -> Verdict:
+    """Let the machine judge it."""
+    return part.decide(decision, lambda review, used: as_the_machine(review, used, decision))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    """An open ledger."""
+    with closing(SqliteStore.open(tmp_path)) as opened:
+        yield opened
+
+
+class TestAnswers:
+    """What people decided is what every reader of a run is told; the run's own row never changes."""
+
+    def continued(self, store: SqliteStore, result_after: RunResult) -> None:
+        part = attention(store)
+        assert isinstance(decide(part, asked(kept())), Taken)
+        begun = part.claim(asked(kept()).key, OWNER)
+        assert begun is not None
+        assert part.begin_continuation_delivery(begun.run_id, begun.number, OWNER)
+        assert part.end(begun.key, Ended(OWNER, DecisionStatus.COMPLETED, NOW + 20), result_after)
+
+    def test_a_continued_run_is_done_for_load_attempts_recent_and_the_gate(self, store: SqliteStore) -> None:
+        record = stopped(store)
+        self.continued(store, result_of(record, DONE))
+        loaded = store.load(record.run_id)
+        decision = store.reserve(draft(2, "entry-1"))
+
+        assert loaded is not None
+        assert loaded.result is not None
+        assert Outcome.DONE is loaded.result.outcome
+        assert (loaded,) == store.attempts(record.request_key) == store.recent(1)
+        assert Replay(loaded) == decision
+
+    def test_its_own_row_stays(self, store: SqliteStore, tmp_path: Path) -> None:
+        record = stopped(store)
+        with closing(sqlite3.connect(tmp_path / LEDGER)) as link:
+            before = link.execute("SELECT * FROM runs").fetchall()
+            self.continued(store, result_of(record, DONE))
+
+            assert before == link.execute("SELECT * FROM runs").fetchall()
+
+    def test_a_rejected_run_is_never_retried(self, store: SqliteStore) -> None:
+        record = stopped(store)
+        decide(attention(store), asked(kept(), Action.REJECT))
+        loaded = store.load(record.run_id)
+
+        assert loaded is not None
+        assert loaded.result is not None
+        assert (Reason.STOPPED_BY_PERSON, False) == (loaded.result.reason, loaded.result.safe_to_retry)
+        assert isinstance(store.reserve(draft(2, "entry-1")), Replay)
+
+    def test_a_continuation_that_cannot_be_read_leaves_no_answer(self, store: SqliteStore, tmp_path: Path) -> None:
+        record = stopped(store)
+        self.continued(store, result_of(record, DONE))
+        with closing(sqlite3.connect(tmp_path / LEDGER, isolation_level=None)) as link:
+            link.execute("DROP TRIGGER continuations_no_update")
+            link.execute("UPDATE continuations SET result = '{}'")
+        loaded = store.load(record.run_id)
+
+        assert loaded is not None
+        assert loaded.result is None
+        with pytest.raises(StoreCorruptError):
+            attention(store).continuations(record.run_id)
+
+    def test_a_pause_counts_only_when_its_run_is_finished(self, store: SqliteStore) -> None:
+        record = started(store.reserve(draft(1)))
+        part = attention(store)
+        part.keep_pause(kept())
+
+        assert () == part.open_reviews(9)
+        assert NotTaken(DecisionRefusal.RUN_NOT_WAITING) == decide(part, asked(kept()))
+        store.finish(record.run_id, record.owner, result_of(record, STOPPED))
+        assert 1 == len(part.open_reviews(9))
+
+    def test_a_pause_of_no_run_is_a_bug(self, store: SqliteStore) -> None:
+        with pytest.raises(ValueError, match="no run"):
+            attention(store).keep_pause(kept())
+
+
+class TestFlushes:
+    """A decision is at most two flushed commits before it acts."""
+
+    def test_two_commits_and_then_the_boundary(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        stopped(store)
+        part = attention(store)
+        commits: list[str] = []
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+
+        def counted(link: sqlite3.Connection) -> None:
+            commits.append("commit")
+            commit(link)
+
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", counted)
+        decide(part, asked(kept()))
+        part.claim(asked(kept()).key, OWNER)
+
+        assert 2 == len(commits)
+
+    def test_what_ends_at_once_is_one_commit(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        stopped(store)
+        commits: list[str] = []
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above
+
+        def counted(link: sqlite3.Connection) -> None:
+            commits.append("commit")
+            commit(link)
+
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", counted)
+        decide(attention(store), asked(kept(), Action.REJECT))
+
+        assert 1 == len(commits)
+
+
+class TestErrorOfCommit:
+    """An error of COMMIT is no rollback: a decision is looked for again before anything is said about it."""
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_each_step_is_settled_either_way(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, after: bool
+    ) -> None:
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        failing = [False]
+
+        def failed(link: sqlite3.Connection) -> None:
+            if not failing[0] or after:
+                commit(link)
+            if failing[0]:
+                failing[0] = False
+                raise sqlite3.OperationalError("disk I/O error")
+
+        monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", failed)
+        record = started(store.reserve(draft(1)))
+        part = attention(store)
+        failing[0] = True
+        assert part.keep_pause(kept())
+        store.finish(record.run_id, record.owner, result_of(record, STOPPED))
+        failing[0] = True
+        assert part.issue(pause_id(), issue(2))
+        now = kept(pause(), issue(), issue(2))
+        failing[0] = True
+        assert isinstance(decide(part, asked(now)), Taken)
+        failing[0] = True
+        assert part.claim(asked(now).key, OWNER) is not None
+        failing[0] = True
+        assert part.begin_continuation_delivery(record.run_id, 1, OWNER)
+        failing[0] = True
+        assert part.end(asked(now).key, Ended(OWNER, DecisionStatus.COMPLETED, NOW + 20), result_of(record, DONE))
+        failing[0] = True
+        assert part.spend_form("a", NOW, NOW)
+        assert not part.spend_form("a", NOW, NOW)
+        ended = part.decision(asked(now).key)
+        assert ended is not None
+        assert isinstance(decide(part, asked(now)), Known)
+
+
+#: What no program may do to what people decided, and a part of the words with which it is refused.
+FORBIDDEN = {
+    "a pause goes": "DELETE FROM pauses",
+    "a pause changes": "UPDATE pauses SET body = '{}'",
+    "an issue goes": "DELETE FROM issues",
+    "an issue is made longer": "UPDATE issues SET expires_at = expires_at + 1",
+    "a decision goes": "DELETE FROM decisions",
+    "a decision that ended changes": "UPDATE decisions SET status = 'prepared', ended_at = NULL",
+    "a decision is another's": "UPDATE decisions SET operator = 'somebody'",
+    "an audit line goes": "DELETE FROM refused_decisions",
+    "an audit line changes": "UPDATE refused_decisions SET refusal = 'in_progress'",
+    "a continuation goes": "DELETE FROM continuations",
+    "a continuation that ended changes": "UPDATE continuations SET result = '{}'",
+    "a boundary was not passed": "UPDATE continuations SET crossed = 0",
+    "a continuation after the boundary": (
+        "INSERT INTO continuations SELECT run_id, 2, pause_id, 'other', owner, 0, NULL FROM continuations"
+    ),
+    "a wish goes": "DELETE FROM openings",
+    "a wish is taken up twice": "UPDATE openings SET claimed_by = 'another'",
+    "a form lasts longer": "UPDATE spent_forms SET expires_at = 9",
+    "a second decision under way": (
+        "INSERT INTO decisions SELECT NULL, 'k' || n, pause_id, run_id, action, capability, operator, door, "
+        "'prepared', NULL, NULL, '', decided_at, NULL FROM decisions, (SELECT 1 AS n UNION SELECT 2)"
+    ),
+    "a second end of a pause": (
+        "INSERT INTO decisions SELECT NULL, 'other', pause_id, run_id, action, capability, operator, door, "
+        "'rejected', NULL, NULL, '', decided_at, decided_at FROM decisions"
+    ),
+    "a decision of nobody": (
+        "INSERT INTO decisions SELECT NULL, 'other', pause_id, run_id, action, capability, '', door, "
+        "'escalated', NULL, NULL, '', decided_at, decided_at FROM decisions"
+    ),
+}
+
+
+class TestGuards:
+    """Pauses, decisions, audit lines and continuations stay as they were, even against a fault of our own."""
+
+    @pytest.mark.parametrize("statement", FORBIDDEN.values(), ids=FORBIDDEN)
+    def test_the_ledger_refuses(self, store: SqliteStore, tmp_path: Path, statement: str) -> None:
+        record = stopped(store)
+        part = attention(store)
+        part.ask_opening(pause_id())
+        part.claim_opening(1, OWNER)
+        part.spend_form("a", NOW, NOW)
+        decide(part, asked(kept()))
+        part.claim(asked(kept()).key, OWNER)
+        part.begin_continuation_delivery(record.run_id, 1, OWNER)
+        part.end(asked(kept()).key, Ended(OWNER, DecisionStatus.COMPLETED, NOW + 20), result_of(record, DONE))
+        part.note_refused(_line())
+        link = sqlite3.connect(tmp_path / LEDGER, isolation_level=None)
+        with closing(link), pytest.raises(sqlite3.IntegrityError):
+            link.execute(statement)
+
+    @pytest.mark.parametrize(
+        ("trigger", "statement"),
+        [
+            ("pauses_no_update", "UPDATE pauses SET body = '{}'"),
+            ("issues_no_update", "UPDATE issues SET number = 2"),
+            ("issues_no_delete", "DELETE FROM issues"),
+        ],
+    )
+    def test_a_pause_that_was_damaged_is_damage(
+        self, store: SqliteStore, tmp_path: Path, trigger: str, statement: str
+    ) -> None:
+        stopped(store)
+        with closing(sqlite3.connect(tmp_path / LEDGER, isolation_level=None)) as link:
+            link.execute(f"DROP TRIGGER {trigger}")
+            link.execute(statement)
+        with pytest.raises(StoreCorruptError):
+            attention(store).review(pause_id())
+
+
+def _line() -> RefusedDecision:
+    decision = asked(kept())
+    return RefusedDecision(
+        key=decision.key,
+        pause_id=pause_id(),
+        action=decision.action,
+        capability=decision.capability,
+        operator="nurse",
+        door=decision.door,
+        refusal=DecisionRefusal.CODE_WRONG,
+        refused_at=NOW,
+    )
+
+
+class TestOlderAndRestoredLedgers:
+    """An older ledger learns decisions; a restored one ends nothing that may have gone on meanwhile."""
+
+    def test_an_older_one_becomes_a_newer_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr("surehand.shell.store.sqlite.MIGRATIONS", sqlite_schema.MIGRATIONS[:5])
+            with closing(SqliteStore.open(tmp_path)) as older:
+                record = started(older.reserve(draft(1)))
+        with closing(SqliteStore.open(tmp_path)) as newer:
+            newer.finish(record.run_id, record.owner, result_of(record, STOPPED))
+
+            assert (newer.load(record.run_id),) == attention(newer).without_pause(9)
+
+    def test_on_a_restored_one_nothing_ends(self, tmp_path: Path) -> None:
+        with closing(SqliteStore.open(tmp_path)) as store:
+            stopped(store)
+        with closing(open_restored(tmp_path)) as restored:
+            restored.begin_epoch()
+        with closing(SqliteStore.open(tmp_path)) as store:
+            part = attention(store)
+            review = part.review(pause_id())
+
+            assert review is not None
+            assert review.restored
+            for action in (Action.CONTINUE, Action.REJECT):
+                assert NotTaken(DecisionRefusal.LEDGER_RESTORED) == decide(part, asked(kept(), action))
+            assert isinstance(decide(part, asked(kept(), Action.ESCALATE)), Taken)
+
+
+class TestVersion:
+    """A change by another process shows in the version, so that whoever performs decisions has to look only then."""
+
+    def test_it_differs_after_a_change_by_another(self, store: SqliteStore, tmp_path: Path) -> None:
+        part = attention(store)
+        before = part.version()
+        assert before == part.version()
+        with closing(SqliteStore.open(tmp_path)) as other:
+            stopped(other)
+
+            assert before != part.version()
