@@ -214,7 +214,7 @@ class TestGates:
 
     def test_a_landmark_holds_no_value_and_is_better_when_no_other_page_has_it(self) -> None:
         def arrives(tape: Tape) -> None:
-            here = place("/notes/new")
+            here = place("/notes/last")
             headings = once(*(by_role("heading", name) for name in ("Clinic", "Ada Example's note", "New note")))
             tape.arrive(evolve(here, landmarks=headings))
 
@@ -266,6 +266,56 @@ class TestGates:
         assert [step.page.landmark for step in made.steps if isinstance(step, FillStep)][-1] == by_role(
             "button", "Cancel"
         )
+
+    @staticmethod
+    def edits(*headings: tuple[str, ...], text: str = "more words", elsewhere: str = "Editor") -> Recording:
+        """An editor that has these headings at one step after the other; one of them stands on another page, too."""
+
+        def acts(tape: Tape) -> None:
+            tape.open(evolve(place("/start"), landmarks=once(by_role("heading", elsewhere))))
+            tape.arrive(place("/editor"))
+            for number, names in enumerate(headings):
+                tape.here = evolve(tape.here, landmarks=once(*(by_role("heading", name) for name in names)))
+                tape.enter("Extra", text) if number == 0 else tape.click("Check")
+
+        return played(Play(in_form=acts))
+
+    @pytest.mark.parametrize(
+        ("headings", "expected"),
+        [
+            ((("Summary", "Editor"), ("Editor",), ("Editor",)), by_role("heading", "Editor")),
+            ((("Summary", "Editor"), ("Summary", "Editor"), ("Summary", "Editor")), by_role("heading", "Summary")),
+            ((("Summary",), ("Blocks",), ("Blocks",)), label("Extra")),
+        ],
+    )
+    def test_a_landmark_stays_from_step_to_step_rather_than_being_on_no_other_page(
+        self, headings: tuple[tuple[str, ...], ...], expected: Target
+    ) -> None:
+        made = bundle(self.edits(*headings), **{"field.extra.read_back": "not_part_of_record"})
+
+        assert next(step.page.landmark for step in made.steps if step.id == "enter_extra") == expected  # type: ignore[union-attr]  # no opened page
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [("== Ward icu ==\nBeds: 9", "Editor"), ("== Wards ==\nBeds: 9", "Ward icu")],
+    )
+    def test_what_the_entered_text_itself_puts_on_the_page_is_no_landmark(self, text: str, expected: str) -> None:
+        made = bundle(
+            self.edits(("Ward icu", "Editor"), ("Ward icu", "Editor"), text=text),
+            **{"field.extra.read_back": "not_part_of_record"},
+        )
+
+        assert made.save.page.landmark == by_role("heading", expected)
+
+    def test_a_page_that_has_only_begun_says_nothing_of_the_time_of_a_step(self) -> None:
+        def acts(tape: Tape) -> None:
+            tape.arrive(place("/editor", "Loading"))
+            tape.here = place("/editor", "Editor")
+            tape.click("Check")
+            tape.arrive(place("/editor"))
+            tape.here = place("/editor", "Editor")
+
+        assert self.gate_of_form(played(Play(in_form=acts))).landmark == by_role("heading", "Editor")
 
     def test_places_of_different_forms_cannot_be_one_page(self) -> None:
         def arrives(path: str) -> Play:

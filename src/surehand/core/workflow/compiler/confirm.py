@@ -110,7 +110,8 @@ class _Chosen:
         """The declaration that was chosen."""
         wanted = self.answers.get(f"field.{slot.name}.type")
         reading = next((each for each in slot.readings if each.option == wanted), slot.readings[0])
-        return naming(reading) if slot.name in self.bound or slot.name in self._keys() else reading
+        found = {item.slot for item in self._record_fields()}
+        return naming(reading) if slot.name in self.bound | self._keys() | found else reading
 
     def _keys(self) -> set[str]:
         """The slots by which a run knows that the work was done before."""
@@ -272,14 +273,8 @@ class _Chosen:
 
     def read_back(self) -> ReadBack:
         """The read-back."""
-        fields = [item for item in self._fields() if self.value(item.slot) is not None]
-        entered = {slot.name for slot in self.plan.entered}
-        named = [item for item in fields if item.slot not in entered]
-        unique = [item for item in fields if item.slot == self.answers[UNIQUE]]
-        shown = [item for item in fields if item.slot in {each.slot for each in self._checked}]
-        by_address = self.plan.found is not None and isinstance(self.plan.found.source, RecordPage)
-        from_database = self.answers[SOURCE] == Option.DATABASE.value
-        identity = named or ([] if by_address and not from_database else unique or shown[:1])
+        fields = [item for item in self._fields() if not self._left_out(item.slot)]
+        identity, from_database = self._record_fields(), self.answers[SOURCE] == Option.DATABASE.value
         level = CheckLevel.SYSTEM_OF_RECORD if from_database else CheckLevel.SEPARATE_SESSION
         effect = self.plan.effect or self._answered_effect()
         return ReadBack(
@@ -293,6 +288,22 @@ class _Chosen:
             effect=effect,
             may_change=self._members("read_back.may_change") if effect is Effect.UPDATE else (),
         )
+
+    def _left_out(self, name: str) -> bool:
+        return self.answers.get(value_id(self.plan.slot(name))) in {Option.ANY_ROW.value, Option.LEAVE_OUT.value}
+
+    def _record_fields(self) -> list[ReadSlot]:
+        """The members by which the record is found: what names it, else the unique field, else what is always given."""
+        fields = [item for item in self._fields() if not self._left_out(item.slot)]
+        entered = {slot.name: slot for slot in self.plan.entered}
+        named = [item for item in fields if item.slot not in entered]
+        by_address = self.plan.found is not None and isinstance(self.plan.found.source, RecordPage)
+        if named or (by_address and self.answers[SOURCE] != Option.DATABASE.value):
+            return named
+        checked = {each.slot for each in self._checked}
+        order = [item for item in fields if item.slot == self.answers[UNIQUE]]
+        order += [item for item in fields if item.slot in checked]
+        return [*order, *sorted(fields, key=lambda item: not entered[item.slot].required)][:1]
 
     def _answered_effect(self) -> Effect:
         return Effect.CREATE if self.answers[EFFECT] == Option.NEW_RECORD.value else Effect.UPDATE

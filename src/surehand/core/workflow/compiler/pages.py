@@ -3,6 +3,8 @@
 Laws of this module:
 
 - A gate is the page's address as a template and one landmark that was there exactly once in every recording.
+- A landmark stood there whenever somebody acted at the address, before the save and after it, and is no part of a text
+  that was entered: what the task itself replaces or takes away tells no page. Without one, the element itself does.
 - Where one path shows several pages, the members of the query, or the fragment, that tell them apart belong to it.
 - An id in an address is the input that stands for it, if there is one; else any, in a gate, and nothing in an address
   that is opened.
@@ -11,6 +13,7 @@ Laws of this module:
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Final
 
 from attrs import frozen
@@ -44,7 +47,8 @@ class Pages:
 
     ``shared`` are the paths that show several pages, ``routed`` those whose fragment is an address of its own.
     ``common`` are landmarks that are on pages of several addresses, ``behind`` those of a page without its dialog,
-    ``passing`` those that were not there whenever the address was seen.
+    ``passing`` those that were not there whenever somebody acted at the address, outside or inside of a dialog, or that
+    a known text holds.
     """
 
     shown: tuple[Demonstration, ...]
@@ -52,7 +56,7 @@ class Pages:
     routed: frozenset[str]
     common: frozenset[Target]
     behind: frozenset[tuple[str, Target]]
-    passing: frozenset[tuple[_Address, Target]]
+    passing: frozenset[tuple[_Address, bool, Target]]
 
     @property
     def known(self) -> tuple[KnownTexts, ...]:
@@ -63,23 +67,48 @@ class Pages:
 def pages_of(shown: tuple[Demonstration, ...]) -> Pages:
     """What all places of the recordings tell together."""
     queries: dict[str, set[frozenset[QueryPart]]] = {}
-    visits: dict[_Address, list[set[Target]]] = {}
+    visits: dict[_Address, set[Target]] = {}
     for place in _places(shown):
         queries.setdefault(place.path, set()).add(frozenset(place.query))
-        visits.setdefault(_address(place), []).append({landmark.target for landmark in place.landmarks})
-    standing = Counter(target for seen in visits.values() for target in set[Target]().union(*seen))
+        visits.setdefault(_address(place), set()).update(landmark.target for landmark in place.landmarks)
+    standing = Counter(target for seen in visits.values() for target in seen)
     return Pages(
         shown,
         shared=frozenset(path for path, seen in queries.items() if len(seen) > 1),
         routed=frozenset(path for path, _, fragment in visits if fragment.startswith(_ROUTES)),
         common=frozenset(target for target, addresses in standing.items() if addresses > 1),
         behind=frozenset(_behind(shown)),
-        passing=frozenset(
-            (address, target)
-            for address, seen in visits.items()
-            for target in set[Target]().union(*seen) - seen[0].intersection(*seen[1:])
-        ),
+        passing=frozenset(_passing(shown, visits)),
     )
+
+
+def _passing(
+    shown: tuple[Demonstration, ...], visits: dict[_Address, set[Target]]
+) -> Iterator[tuple[_Address, bool, Target]]:
+    """The landmarks of each address that were not there at one of its looks, or that stand in a known text."""
+    looks: dict[tuple[_Address, bool], set[Target]] = {}
+    for place, inside in _looks(shown):
+        here = {landmark.target for landmark in place.landmarks}
+        looks[_address(place), inside] = looks.get((_address(place), inside), here) & here
+    held = {
+        each for each in set[Target]().union(*visits.values()) if any(one.known.held_by(each.name) for one in shown)
+    }
+    for (address, seen), inside in product(visits.items(), (False, True)):
+        staying = looks.get((address, inside), seen) - held
+        yield from ((address, inside, target) for target in seen - staying)
+
+
+def _looks(shown: tuple[Demonstration, ...]) -> Iterator[tuple[Place, bool]]:
+    """The places as they were when somebody acted there or looked at them, and whether that was in a dialog.
+
+    What a page had when it had only begun says nothing of the time when somebody acts.
+    """
+    for each in shown:
+        actions = (event.action for event in each.recording.events[each.start :])
+        acted = (action for action in actions if isinstance(action, Entered | Chose | Checked | Clicked))
+        yield from ((act.place, _in_dialog(act.candidates)) for act in acted if act.place.landmarks)
+        pages = (page.place for page in each.recording.pages if page.after > each.start)
+        yield from ((place, False) for place in pages if place.landmarks)
 
 
 def _address(place: Place) -> _Address:
@@ -128,16 +157,13 @@ def gate(pages: Pages, places: tuple[Place, ...], names: Sequence[Name], target:
 
 
 def landmark_of(pages: Pages, places: tuple[Place, ...], *, inside: bool = False) -> Target | None:
-    """The best landmark that all recordings have and that holds no value.
-
-    One that comes and goes on the page is worse, and so is one that other pages have too.
-    """
+    """The best landmark that all recordings have and that holds no value: one that stays, and is on no other page."""
     texts = tuple(Texts(known) for known in pages.known)
     found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.row is None]
     if inside:
         found = [each for each in found if (places[0].path, each) not in pages.behind]
-    address = _address(places[0])
-    return min(found, key=lambda each: ((address, each) in pages.passing, each in pages.common), default=None)
+    staying = [each for each in found if (_address(places[0]), inside, each) not in pages.passing]
+    return min(staying, key=lambda each: each in pages.common, default=None)
 
 
 def heading_of(pages: Pages, places: tuple[Place, ...]) -> str | None:

@@ -55,6 +55,11 @@ class KnownTexts:
         long = {words(text) for text in parts if len(words(text)) >= _SHORTEST_PART}
         return cls(whole, tuple(sorted(long)))
 
+    def held_by(self, text: str) -> bool:
+        """Whether one of the texts holds this one as words."""
+        plain = f" {words(text)} "
+        return bool(plain.strip()) and any(plain in f" {each} " for each in self._whole)
+
     def in_text(self, text: str) -> bool:
         """Whether the text is a known one, holds it as words, or, when it is longer, anywhere."""
         plain = words(text) or text.strip()
