@@ -13,7 +13,7 @@ from surehand.core.orchestration.refusal import PlanRefusal, RunRefused
 from surehand.core.orchestration.run import RunStatus, WorkflowRun
 from surehand.core.orchestration.step import advance
 from surehand.shell.orchestration.performing import perform
-from surehand.shell.orchestration.runner import WorkflowRunner, Live
+from surehand.shell.orchestration.runner import Live, WorkflowRunner
 
 TestDyingRunners = DyingRunners.TestCase
 

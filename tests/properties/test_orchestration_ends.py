@@ -1,0 +1,255 @@
+"""Ends of steps and of whole plans.
+
+Laws:
+
+- What may have written is never told as having written nothing, in a step or in the whole.
+- A success that nobody can prove is none.
+- The weakest step decides the whole.
+- The ledger lets a step run only with proof that nothing was written.
+- Time counts within one start of the machine, and never too much.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.plans import definition, pinned, wait, write
+from surehand.core.orchestration.definition import WorkflowDefinition
+from surehand.core.orchestration.doubt import found_in
+from surehand.core.orchestration.events import Doubt
+from surehand.core.orchestration.result import (
+    CLAIMS_NOTHING_WRITTEN,
+    RUN_OUTPUTS,
+    WEAKEST_FIRST,
+    StepEnd,
+    StepFailure,
+    WorkflowStepResult,
+    changed_by_all,
+    end_of_run,
+    judged,
+    passed,
+    stopped,
+    weakest,
+)
+from surehand.core.orchestration.run import Moment, RunStatus, Timer, WorkflowRun, outcome_of
+from surehand.core.orchestration.task import Task, TaskStatus, end_of_task
+from surehand.core.outcome.evidence import (
+    Approval,
+    CallRefused,
+    EarlierAttempts,
+    Evidence,
+    NoPause,
+    Phase,
+    ProcessFact,
+    Refusal,
+    ReportMissing,
+    RunObserved,
+)
+from surehand.core.outcome.reasons import Outcome, RecordChanged
+from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, is_final, project
+from surehand.core.request.record import RunRecord
+
+RUN_ID = "run_" + "7" * 32
+ENDED = [each for each in Outcome if each is not Outcome.RUNNING]
+
+
+def result_of(evidence: Evidence) -> RunResult:
+    """The result of a run."""
+    return project(evidence, CallFacts(run_id=RUN_ID, mode=Mode.SANDBOX, engine=EngineName.BROWSER, attempt=1))
+
+
+RESULTS = st.one_of(
+    st.builds(CallRefused, st.sampled_from(Refusal), st.sampled_from(EarlierAttempts)),
+    st.builds(
+        RunObserved,
+        st.sampled_from(ProcessFact),
+        st.just(ReportMissing()),
+        st.just(NoPause()),
+        st.sampled_from(Approval),
+    ),
+).map(result_of)
+
+
+@st.composite
+def ends(draw: st.DrawFn) -> StepEnd:
+    """Any end that a step can have."""
+    outcome = draw(st.sampled_from(ENDED))
+    nothing = outcome in CLAIMS_NOTHING_WRITTEN
+    return StepEnd(
+        outcome=outcome,
+        record_changed=RecordChanged.NO if nothing else draw(st.sampled_from(RecordChanged)),
+        failure=None if outcome is Outcome.DONE else draw(st.sampled_from(StepFailure)),
+    )
+
+
+def run_of(plan: WorkflowDefinition, status: RunStatus, *step_ends: StepEnd) -> WorkflowRun:
+    """A run whose steps ended so, one after another."""
+    timer = Timer("boot", 0)
+    steps = plan.steps
+    results = tuple(
+        WorkflowStepResult(step_id=step.step_id, visit=1, end=end) for step, end in zip(steps, step_ends, strict=False)
+    )
+    at = None if status is RunStatus.COMPLETED else steps[min(len(results), len(steps) - 1)].step_id
+    return WorkflowRun(
+        id="plan_" + "0" * 32,
+        pinned=pinned(plan),
+        status=status,
+        current_step_id=at,
+        visit=1,
+        step_results=results,
+        visits=tuple(1 for _ in steps),
+        run_timer=timer,
+        step_timer=timer,
+    )
+
+
+class TestAnEndOfAStep:
+    """Its parts agree, and it never says that nothing was written where something may have been."""
+
+    @given(st.sampled_from(Outcome), st.sampled_from(RecordChanged), st.none() | st.sampled_from(StepFailure))
+    def test_what_contradicts_itself_cannot_be_made(
+        self, outcome: Outcome, changed: RecordChanged, failure: StepFailure | None
+    ) -> None:
+        wrote = outcome in CLAIMS_NOTHING_WRITTEN and changed is not RecordChanged.NO
+        legal = outcome is not Outcome.RUNNING and (outcome is Outcome.DONE) is (failure is None) and not wrote
+        try:
+            end = StepEnd(outcome=outcome, record_changed=changed, failure=failure)
+        except ValueError:
+            assert not legal
+        else:
+            assert legal
+            assert end.success is (outcome is Outcome.DONE)
+
+    @given(st.booleans(), st.sampled_from(RecordChanged), st.sampled_from([TaskStatus.SUCCEEDED, TaskStatus.FAILED]))
+    def test_a_success_that_nobody_can_prove_is_none(
+        self, success: bool, changed: RecordChanged, status: TaskStatus
+    ) -> None:
+        said = judged(success=success, changed=changed, failure=StepFailure.TOOL_FAILED, reference="r", outputs=())
+        task = end_of_task(Task(id="t", goal="g", status=status, record_changed=changed))
+
+        assert said.success is (success and changed is not RecordChanged.UNKNOWN)
+        assert task.success is (status is TaskStatus.SUCCEEDED and changed is not RecordChanged.UNKNOWN)
+        assert {changed} == {said.record_changed, task.record_changed}
+
+    @given(RESULTS.filter(is_final))
+    def test_the_end_of_a_run_says_what_its_result_does(self, result: RunResult) -> None:
+        end = end_of_run(result)
+
+        assert (result.record_changed, result.run_id) == (end.record_changed, end.reference)
+        assert end.success is (result.outcome is Outcome.DONE)
+        assert end.outcome is result.outcome or result.record_changed is not RecordChanged.NO
+        assert {each.name for each in end.outputs} == RUN_OUTPUTS
+
+    def test_a_run_that_goes_on_is_no_end(self) -> None:
+        going_on = RunObserved(ProcessFact.STILL_RUNNING, ReportMissing(), NoPause(), Approval.NOT_ASKED)
+
+        with pytest.raises(ValueError, match="goes on"):
+            end_of_run(result_of(going_on))
+
+
+class TestTheWeakestDecides:
+    """The whole claims what its weakest part allows, and never says that nothing was written if it may have been."""
+
+    @given(st.lists(st.sampled_from(ENDED)), st.sampled_from(RecordChanged))
+    def test_of_outcomes(self, outcomes: list[Outcome], changed: RecordChanged) -> None:
+        found = weakest(outcomes, changed)
+
+        assert all(WEAKEST_FIRST.index(found) <= WEAKEST_FIRST.index(each) for each in outcomes)
+        assert changed is RecordChanged.NO or found not in CLAIMS_NOTHING_WRITTEN
+        assert found in outcomes or found in {Outcome.DONE, Outcome.NOT_SURE_IF_SAVED}
+
+    @given(st.lists(st.sampled_from(RecordChanged)))
+    def test_of_what_changed(self, parts: list[RecordChanged]) -> None:
+        found = changed_by_all(parts)
+
+        assert (found is RecordChanged.UNKNOWN) is (RecordChanged.UNKNOWN in parts)
+        assert (found is RecordChanged.NO) is (set(parts) <= {RecordChanged.NO})
+
+    @given(st.lists(ends(), min_size=3, max_size=3), st.sampled_from(RunStatus))
+    def test_of_a_run(self, step_ends: list[StepEnd], status: RunStatus) -> None:
+        run = run_of(definition(write("a"), write("b"), write("c")), status, *step_ends)
+        whole = outcome_of(run)
+        wrote = {end.record_changed for end in step_ends} - {RecordChanged.NO}
+
+        assert (status is RunStatus.RUNNING) is (whole.outcome is Outcome.RUNNING)
+        if status is not RunStatus.RUNNING:
+            assert not (wrote and whole.outcome in CLAIMS_NOTHING_WRITTEN)
+            assert whole.outcome is not Outcome.DONE or all(end.outcome is Outcome.DONE for end in step_ends)
+            assert (whole.step_id is None) is (whole.outcome is Outcome.DONE)
+
+    def test_a_wait_that_was_in_vain_counts_when_the_run_stopped_at_it(self) -> None:
+        in_vain = stopped(StepFailure.TIMED_OUT)
+        plan = definition(wait("a", if_failed="b"), wait("b"))
+
+        assert Outcome.DID_NOT_RUN is outcome_of(run_of(plan, RunStatus.FAILED, in_vain)).outcome
+        assert Outcome.DONE is outcome_of(run_of(plan, RunStatus.COMPLETED, in_vain, passed())).outcome
+
+    def test_what_was_canceled_before_it_acted_did_not_run(self) -> None:
+        plan = definition(wait("a"), write("b"))
+        whole = outcome_of(run_of(plan, RunStatus.CANCELED, passed()))
+
+        assert (Outcome.DID_NOT_RUN, RecordChanged.NO, "b") == (whole.outcome, whole.record_changed, whole.step_id)
+
+    def test_what_was_canceled_after_a_save_is_not_told_as_nothing_written(self) -> None:
+        saved = StepEnd(outcome=Outcome.DONE, record_changed=RecordChanged.YES)
+        whole = outcome_of(run_of(definition(write("a"), write("b")), RunStatus.CANCELED, saved))
+
+        assert (Outcome.NOT_SURE_IF_SAVED, RecordChanged.YES) == (whole.outcome, whole.record_changed)
+
+    def test_the_deciding_step_is_named(self) -> None:
+        saved = StepEnd(outcome=Outcome.DONE, record_changed=RecordChanged.YES)
+        failed = stopped(StepFailure.NOT_DONE)
+        whole = outcome_of(run_of(definition(write("a"), write("b")), RunStatus.FAILED, saved, failed))
+
+        assert (Outcome.NOT_SURE_IF_SAVED, "b") == (whole.outcome, whole.step_id)
+
+    def test_a_run_at_its_end_has_no_step(self) -> None:
+        with pytest.raises(ValueError, match="no step"):
+            _ = run_of(definition(wait("a")), RunStatus.COMPLETED, passed()).step
+
+
+class TestTheLedgerIsAskedInDoubt:
+    """Only attempts that all proved that nothing was written let a step run again."""
+
+    @given(st.lists(RESULTS.filter(is_final) | st.none(), max_size=5))
+    def test_the_first_attempt_that_proves_nothing_decides(self, results: list[RunResult | None]) -> None:
+        attempts = tuple(_attempt(number + 1, result) for number, result in enumerate(results))
+        found = found_in(attempts)
+        deciding = next((each for each in results if each is None or not each.safe_to_retry), "none")
+
+        if deciding == "none":
+            assert Doubt.NOT_DELIVERED is found
+        elif deciding is None:
+            assert Doubt.UNKNOWN is found
+        else:
+            assert isinstance(deciding, RunResult)
+            assert end_of_run(deciding) == found
+
+
+def _attempt(number: int, result: RunResult | None) -> RunRecord:
+    return RunRecord(
+        run_id=RUN_ID,
+        request_key="0" * 64,
+        attempt=number,
+        workflow="w",
+        fingerprint="f",
+        owner="o",
+        journaled=True,
+        phase=Phase.FINISHED if result else Phase.DELIVERING,
+        created_at=0,
+        result=result,
+    )
+
+
+class TestTime:
+    """What passed is never counted too high, whatever clocks and machines do."""
+
+    @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6)), min_size=1))
+    def test_only_time_within_one_start_counts(self, moments: list[tuple[int, int]]) -> None:
+        first, *later = (Moment(f"boot {boot}", at) for boot, at in moments)
+        timer, certain, last = Timer.begun(first), 0, first
+        for now in later:
+            certain += max(0, now.milliseconds - last.milliseconds) if now.boot == last.boot else 0
+            timer, last = timer.carried(now), now
+
+        assert certain == timer.elapsed(last)
