@@ -326,7 +326,8 @@ class TestOnlyAConfirmedFormDecides:
 
             async def ask(_form: Form) -> FormAnswer:
                 asked.set()
-                return await asyncio.get_running_loop().create_future()
+                silent: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+                return await silent
 
             call = bench.table.call("reject_attention", bench.arguments(stopped), nothing, ask)
             waiting = asyncio.ensure_future(call)
@@ -427,7 +428,7 @@ class TestTheCodeOfThisComputer:
 class TestACapabilityThatDoesNotCount:
     """Each is refused with its closed code before anybody is asked, changes nothing, and leaves an audit line."""
 
-    def refused(self, bench: Bench, stopped: Stopped, action: Action = Action.REJECT, **changes: str) -> str:
+    def refused(self, bench: Bench, stopped: Stopped, action: Action = Action.REJECT, **changes: Any) -> str:  # noqa: ANN401 - members
         """The code of the refusal; nothing was changed, nobody asked, and the audit says the same."""
         before, asked = bench.standing(stopped), len(bench.forms)
         receipt = bench.decide(action, stopped, **changes)
@@ -522,6 +523,16 @@ class TestAKeyIsOneDecision:
         assert bench.call("continue_attention", late)["structuredContent"]["reason"] == "in_progress"
 
 
+def taught(item: AttentionItem) -> AttentionItem:
+    """The item with the note that a demonstration was asked for, and otherwise as it was."""
+    return evolve(item, teaching_requested=True)
+
+
+def escalated(item: AttentionItem) -> AttentionItem:
+    """The item with the note that help was asked for, and otherwise as it was."""
+    return evolve(item, escalated=True)
+
+
 class TestWhatADecisionMakesOfTheRun:
     """Reject ends it, Teach and Escalate leave it, Reconcile reads, and Continue is carried out once."""
 
@@ -547,8 +558,8 @@ class TestWhatADecisionMakesOfTheRun:
     @pytest.mark.parametrize(
         ("action", "status", "noted"),
         [
-            (Action.TEACH, "needs_demonstration", lambda item: evolve(item, teaching_requested=True)),
-            (Action.ESCALATE, "escalated", lambda item: evolve(item, escalated=True)),
+            (Action.TEACH, "needs_demonstration", taught),
+            (Action.ESCALATE, "escalated", escalated),
         ],
     )
     def test_teach_and_escalate(

@@ -1,0 +1,170 @@
+"""``surehand attend``: what stands on the screen, what a person decides there, and what a program is told."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import surehand
+from support.stopped import CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns
+from support.terminal import at_terminal
+from surehand.core.attention.pause import Action, DeliveryState
+from surehand.core.outcome.evidence import PauseCategory
+from surehand.shell.attended.desk import AttendedDesk
+from surehand.shell.store import open_store
+
+UNKNOWN = "att_" + "0" * 24
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[StoppedRuns]:
+    """Runs of the installation whose home is the folder of the test."""
+    folder = tmp_path / "runs" / "surehand"
+    folder.mkdir(parents=True)
+    with closing(open_store(folder)) as store:
+        made = StoppedRuns(store, folder)
+        yield made
+        made.close()
+
+
+def told(home: Path, *arguments: str, code: int = 0) -> str:
+    """What a program is told on standard output."""
+    said = surehand(home, "attend", *arguments, "--runs-dir", "runs")
+    assert said.code == code, said.err
+    return said.out
+
+
+def decided(runs: StoppedRuns, stopped: Stopped) -> list[str]:
+    """How every decision about a run stands."""
+    return [each.status.value for each in runs.attention.decisions(stopped.run_id)]
+
+
+class TestTheQueue:
+    """What waits, newest first, in pages; an installation without any says so and is not made."""
+
+    def test_pages_and_one_item(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = [runs.stop().attention_id for _ in range(3)]
+        first: Any = json.loads(told(tmp_path, "list", "--json", "--limit", "2"))
+        rest: Any = json.loads(told(tmp_path, "list", "--json", "--after", first["next"]))
+        one: Any = json.loads(told(tmp_path, "show", stopped[0], "--json"))
+
+        assert sorted(item["id"] for item in first["items"] + rest["items"]) == sorted(stopped)
+        assert one in first["items"] + rest["items"]
+        assert one["allowed_actions"] == ["continue", "reject", "teach", "escalate"]
+
+    def test_nothing_waits_and_nothing_is_made(self, tmp_path: Path) -> None:
+        assert told(tmp_path, "list") == "No run waits for a person.\n"
+        assert not (tmp_path / "runs").exists()
+
+    @pytest.mark.parametrize("command", ["show", "open", "renew"])
+    def test_an_item_that_is_not_known(self, tmp_path: Path, runs: StoppedRuns, command: str) -> None:
+        runs.stop()
+
+        assert told(tmp_path, command, UNKNOWN, code=1) == ""
+        assert told(tmp_path, command, "nonsense", code=1) == ""
+
+
+class TestWhatStandsAtATerminalOnly:
+    """A person at a terminal sees what was to be typed, where, and the codes; a pipe and JSON never show them."""
+
+    def test_the_screen(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop(PauseCategory.RESOLUTION, skippable=True)
+        desk = AttendedDesk(runs.attention, runs.files)
+        codes = [desk.code(stopped.attention_id, action) for action in (Action.CONTINUE, Action.SKIP)]
+        screen = at_terminal(tmp_path, "attend", "show", stopped.attention_id, "--runs-dir", "runs").screen
+
+        assert [text for text in (TYPED, SEEN, PLACE) if text in screen] == [TYPED, SEEN, PLACE]
+        assert [code in screen for code in codes if code is not None] == [True, True]
+
+    def test_a_pipe_and_json(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        code = AttendedDesk(runs.attention, runs.files).code(stopped.attention_id, Action.CONTINUE)
+        said = [
+            told(tmp_path, "show", stopped.attention_id),
+            told(tmp_path, "show", stopped.attention_id, "--json"),
+            told(tmp_path, "list"),
+        ]
+
+        assert [word for word in CANARIES if any(word in each for each in said)] == []
+        assert code is not None
+        assert [code in each for each in said] == [False] * 3
+
+    def test_the_picture_in_a_file_of_ones_own(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        told(tmp_path, "show", runs.stop().attention_id, "--frame", "stopped.png")
+        picture = tmp_path / "stopped.png"
+
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert (picture.stat().st_mode & 0o777, bool(FRAME)) == (0o600, True)
+
+
+class TestDecidingIsAPersonsAct:
+    """Without a terminal, or without the person's yes, nothing is decided."""
+
+    @pytest.mark.parametrize("action", Action)
+    def test_without_a_terminal(self, tmp_path: Path, runs: StoppedRuns, action: Action) -> None:
+        stopped = runs.stop()
+
+        assert told(tmp_path, action.value, stopped.attention_id, code=1) == ""
+        assert decided(runs, stopped) == []
+
+    @pytest.mark.parametrize("answer", ["n", ""])
+    def test_without_a_yes(self, tmp_path: Path, runs: StoppedRuns, answer: str) -> None:
+        stopped = runs.stop()
+        command = ("attend", "reject", stopped.attention_id, "--runs-dir", "runs")
+        shown = at_terminal(tmp_path, *command, answers=(("End this run for good?", answer),))
+
+        assert (shown.code, decided(runs, stopped)) == (1, [])
+
+    def test_what_is_not_allowed_is_refused_before_anybody_is_asked(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop(delivery=DeliveryState.UNKNOWN)
+        shown = at_terminal(tmp_path, "attend", "reject", stopped.attention_id, "--runs-dir", "runs")
+
+        assert (shown.code, "action_not_allowed" in shown.screen) == (1, True)
+        assert "[y/N]" not in shown.screen
+
+
+class TestADecisionAtATerminal:
+    """It is asked about, kept, and waited for; the exit code says what became of it."""
+
+    @pytest.mark.parametrize(
+        ("action", "status"),
+        [(Action.REJECT, "rejected"), (Action.TEACH, "needs_demonstration"), (Action.ESCALATE, "escalated")],
+    )
+    def test_what_ends_at_once(self, tmp_path: Path, runs: StoppedRuns, action: Action, status: str) -> None:
+        stopped = runs.stop()
+        command = ("attend", action.value, stopped.attention_id, "--runs-dir", "runs")
+        shown = at_terminal(tmp_path, *command, answers=(("[y/N]", "y"),))
+        (decision,) = runs.attention.decisions(stopped.run_id)
+
+        assert (shown.code, decision.status.value) == (0, status)
+        assert (decision.door.value, status in shown.screen) == ("terminal", True)
+
+    def test_what_nobody_carries_out(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        command = ("attend", "continue", stopped.attention_id, "--wait", "0", "--runs-dir", "runs")
+        shown = at_terminal(tmp_path, *command, answers=(("[y/N]", "y"),))
+
+        assert (shown.code, decided(runs, stopped)) == (6, ["prepared"])
+        assert [each.value for each in runs.perform()] == ["completed"]
+
+
+class TestAWindowIsWishedForAndATermRenewed:
+    """Both are left to whoever attends; a run that waits no longer gets neither."""
+
+    def test_open(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop(window=False)
+        told(tmp_path, "open", stopped.attention_id)
+
+        assert [each.pause_id for each in runs.attention.openings()] == [stopped.attention_id]
+
+    def test_renew(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        runs.let_expire(stopped)
+        before: Any = json.loads(told(tmp_path, "show", stopped.attention_id, "--json"))
+        told(tmp_path, "renew", stopped.attention_id)
+        after: Any = json.loads(told(tmp_path, "show", stopped.attention_id, "--json"))
+
+        assert (before["status"], before["allowed_actions"], after["status"]) == ("expired", [], "open")
