@@ -16,7 +16,9 @@ import gc
 import importlib
 import importlib.util
 import inspect
+import math
 import os
+import resource
 import select
 import signal
 import sys
@@ -61,8 +63,11 @@ _LATE: Final = "not in time"
 #: Bytes of the longest verdict.
 _LONGEST: Final = 4000
 _MEMORY_DISK: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - folders are made by tempfile
-#: A mutant may take so many times what the module without a fault takes, and never less than the seconds beside it.
-_PATIENCE: Final = (5.0, 30.0)
+#: A mutant may take so many times the processor's time of the module without a fault, and the seconds beside it at
+#: least; how much other work the machine has plays no part in that.
+_PATIENCE: Final = (3, 5)
+#: Seconds by the clock for one that waits and does not work.
+_LONG_WAIT: Final = 300.0
 
 
 class _Changed(MetaPathFinder, Loader):
@@ -115,8 +120,7 @@ class _Campaign:
         session.config.pluginmanager.register(self._first)
         began = time.monotonic()
         source = self._path.read_text(encoding="utf-8")
-        self._require_survival(original(source, str(self._path)), session)
-        patience = max(_PATIENCE[0] * (time.monotonic() - began), _PATIENCE[1])
+        patience = self._require_survival(original(source, str(self._path)), session)
         equivalent, known = (
             self._chosen(named_survivors(kind).get(self._target.module, {})) for kind in ("equivalent", "known")
         )
@@ -145,13 +149,18 @@ class _Campaign:
     def _chosen(self, names: Sequence[str] | dict[str, str]) -> set[str]:
         return {name for name in names if any(part in name for part in self._wanted)}
 
-    def _require_survival(self, code: CodeType, session: pytest.Session) -> None:
-        for judge in (lambda: self._again(code), lambda: self._here(session)):
-            verdict = _elsewhere(judge, _PATIENCE[1] * 10)
+    def _require_survival(self, code: CodeType, session: pytest.Session) -> int:
+        """How many seconds of the processor a mutant may take, when the module without a fault survives."""
+        for judge in (lambda: self._here(session), lambda: self._again(code)):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            verdict = _elsewhere(judge, _PATIENCE[1] * 60)
             if verdict != _SURVIVED:
                 raise pytest.UsageError(f"{self._target.module} fails without a fault: {verdict}")
+        return max(
+            math.ceil(_PATIENCE[0] * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)), _PATIENCE[1]
+        )
 
-    def _verdict(self, mutant: Mutant, session: pytest.Session, patience: float) -> str:
+    def _verdict(self, mutant: Mutant, session: pytest.Session, patience: int) -> str:
         """What the tests say about a mutant: that it survived, or which of them killed it."""
 
         def quick() -> str:
@@ -211,27 +220,30 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _elsewhere(judge: Callable[[], str], patience: float) -> str:
+def _elsewhere(judge: Callable[[], str], patience: int) -> str:
     """What a judge says in a process group of its own, with a folder of its own; neither is left behind."""
     with tempfile.TemporaryDirectory(prefix="surehand-mutant-", dir=_MEMORY_DISK) as folder:
         reads, writes = os.pipe()
         child = os.fork()
         if child == 0:
-            _tell(judge, folder, writes)
+            _tell(judge, folder, writes, patience)
         os.close(writes)
         with open(reads, "rb") as pipe:  # noqa: PTH123 - a descriptor
-            ended, _, _ = select.select([pipe], [], [], patience)
+            ended, _, _ = select.select([pipe], [], [], _LONG_WAIT)
             said = os.read(pipe.fileno(), _LONGEST).decode() if ended else ""
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError):
                 kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    return said or ("the process ended" if ended else _LATE)
+        _, status = os.waitpid(child, 0)
+    late = not ended or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
+    return said or (_LATE if late else "the process ended")
 
 
-def _tell(judge: Callable[[], str], folder: str, writes: int) -> NoReturn:
+def _tell(judge: Callable[[], str], folder: str, writes: int, patience: int) -> NoReturn:
     """Judge in silence, tell the verdict, and end."""
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (patience, patience + 1))
     tempfile.tempdir = os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

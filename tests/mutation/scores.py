@@ -42,7 +42,7 @@ One place of a module is changed at a time:
 Each such *mutant* runs against the tests of its module in a process of its own.
 A test that fails kills it; a mutant that survives shows what no test holds.
 An *equivalent* mutant does what the module does, so that nothing can kill it.
-One that does not end in five times what the true module takes, half a minute at least, is killed as *timed out*.
+One that takes three times the processor's time of the true module, five seconds at least, is killed as *timed out*.
 
 ```console
 $ .venv/bin/python -m tests.mutation                        # every module, and the table
