@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.async_api import Page, async_playwright
@@ -15,6 +16,7 @@ from surehand.core.workflow.bundle import DateForm, Rule
 from surehand.core.workflow.recording import Candidate, Exchange, PageSeen, Recording, Showing
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember
 from surehand.shell.authoring import watching
+from surehand.shell.authoring.network import operation_of
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 from surehand.shell.engines.browser.finding import find_target, register_selectors
 
@@ -249,6 +251,24 @@ class TestNetwork:
         (sent,) = writes(recorded(site, SENDS.replace("SEND", sends), acts))
 
         assert (sent.place.path, sent.content_type, sent.operation) == ("/api", kind, operation)
+
+    @pytest.mark.parametrize(
+        ("fields", "operation"),
+        [
+            ({"_method": "patch", "commit": "Save", "do": "save"}, FormField("_method", "patch")),
+            ({"commit": "Save", "do": "save"}, FormField("commit", "Save")),
+            ({"do": "save", "note": "CANARY"}, FormField("do", "save")),
+            ({"_method": "CANARY of a note"}, None),
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=cut"])
+    def test_the_method_that_a_form_asks_for_tells_more_than_its_button(
+        self, fields: dict[str, str], operation: object, kind: str
+    ) -> None:
+        parts = [f'--cut\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]
+        body = urlencode(fields) if "x-www" in kind else f"{''.join(parts)}--cut--\r\n"
+
+        assert operation_of(kind, body.encode(), [FormField("commit", "Save")]) == operation
 
     def test_a_request_without_an_answer(self, site: Site) -> None:
         async def acts(page: Page) -> None:

@@ -119,6 +119,29 @@ class TestTypes:
     def test_options(self, facts: FieldFacts, text: str, expected: list[tuple[str, ParameterType]]) -> None:
         assert options_of(slot_of(facts.control, text, facts=(facts,))) == expected
 
+    @pytest.mark.parametrize(
+        ("options", "choices"),
+        [
+            (("---------", "Low", "High"), ("Low", "High")),
+            (("", "Low", "\u2013"), ("Low",)),
+            (("Please select kind", "Low"), ("Low",)),
+            (("-- Select a kind --", "Low"), ("Low",)),
+            (("Choose...", "Low"), ("Low",)),
+            (("Low", "Please choose for me"), ("Low", "Please choose for me")),
+            (("Select Medical", "Low"), ("Select Medical", "Low")),
+            (("Pick up", "Low"), ("Pick up", "Low")),
+        ],
+    )
+    def test_what_asks_for_a_choice_is_none(self, options: tuple[str, ...], choices: tuple[str, ...]) -> None:
+        facts = FieldFacts(control=Control.SELECT, options=options)
+
+        assert slot_of(Control.SELECT, "Low", facts=(facts,)).readings[0].parameter.choices == choices
+
+    def test_what_was_chosen_all_the_same_leaves_the_list_open(self) -> None:
+        facts = FieldFacts(control=Control.SELECT, options=("---------", "Low"))
+
+        assert options_of(slot_of(Control.SELECT, "---------", facts=(facts,))) == [("open", LINE)]
+
     def test_the_options_of_a_searched_list_are_not_all(self) -> None:
         facts = FieldFacts(control=Control.LIST, options=("Low", "High"))
 

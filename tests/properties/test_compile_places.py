@@ -1081,6 +1081,34 @@ class TestReadBack:
 
         assert (None if found is None else found.source.link) == expected  # type: ignore[union-attr]  # pages
 
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            (["/notes/76"], None, True),
+            (["/notes/+"], None, False),
+            (["/notes/76"], ["/notes/76", "/notes/78"], True),
+            (["/notes/76"], ["/notes/76", "/help"], False),
+        ],
+    )
+    def test_a_list_links_to_the_record_once_it_is_saved(
+        self, before: list[str], after: list[str] | None, found: bool
+    ) -> None:
+        def looks(tape: Tape) -> None:
+            if after is not None:
+                tape.arrive(place("/records", "Records"))
+                tape.click("Refresh")
+                tape.shows(links=after)
+            tape.arrive(place("/notes/78", "Note"))
+            tape.shows(
+                Showing(known=Known(event=4), rule=Rule.TEXT, candidates=once(by_test_id("the note"))),
+                Showing(known=Known(event=5), rule=Rule.TEXT, candidates=once(by_test_id("who reports"))),
+            )
+
+        lists = Play(at_start=lambda tape: (tape.click("Help"), tape.shows(links=before)), after_save=looks)
+        plan = draft_of(played(lists, evolve(SHAPE, reading="nothing"))).plan
+
+        assert (plan.found is not None) == found
+
     def test_a_page_that_one_recording_did_not_look_at_is_no_source(self) -> None:
         two = [demonstrate(evolve(SHAPE, reading=reading), VALUES) for reading in ("pages", "nothing")]
 

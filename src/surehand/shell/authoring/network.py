@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from playwright.async_api import BrowserContext, Error, Request, Response, WebSocket
 
 from surehand.core.workflow.fence import asked_method
-from surehand.core.workflow.operation import graphql, holds
+from surehand.core.workflow.operation import form_fields, graphql, holds
 from surehand.core.workflow.recording import Place
 from surehand.core.workflow.route import FormField, JsonMember, Operation
 from surehand.core.workflow.target import QueryPart
@@ -33,8 +33,8 @@ _MOST_ANSWERS: Final = 300
 #: Milliseconds from the submission of a form to its request; the clocks of the two are not quite one.
 _SUBMISSION_MS: Final = range(-100, 5_000)
 
-#: Form members by whose value servers tell operations apart that have one address.
-_OPERATION_MEMBERS: Final = ("action", "do", "op", "operation", "cmd", "command")
+#: Form members by whose value servers tell operations apart that have one address; the first stands for the method.
+_OPERATION_MEMBERS: Final = ("_method", "action", "do", "op", "operation", "cmd", "command")
 _OPERATION: Final = re.compile("[A-Za-z_][A-Za-z0-9_.-]{0,59}")
 
 
@@ -194,7 +194,9 @@ def operation_of(content_type: str, body: bytes, buttons: list[FormField]) -> Op
     read = graphql(content_type, body)
     if read is not None:
         return read
-    guesses: list[Operation] = [*_methods(body), *buttons, *_members(content_type, body)]
+    members = _members(content_type, body)
+    meant = [each for each in members if each.name == _OPERATION_MEMBERS[0]]
+    guesses: list[Operation] = [*_methods(body), *meant, *buttons, *members]
     return next((guess for guess in guesses if holds(guess, content_type, body)), None)
 
 
@@ -213,9 +215,7 @@ def _methods(body: bytes) -> list[JsonMember]:
 
 def _members(content_type: str, body: bytes) -> list[FormField]:
     """Members of a form that name an operation."""
-    if not content_type.startswith("application/x-www-form-urlencoded"):
-        return []
-    form = dict(parse_qsl(body.decode("utf-8", "replace")))
+    form = {each.name: each.value or "" for each in form_fields(content_type, body) or ()}
     named = [(name, form[name]) for name in _OPERATION_MEMBERS if name in form]
     return [FormField(name, value) for name, value in named if _OPERATION.fullmatch(value)]
 

@@ -132,7 +132,8 @@ const controlOf = el => {
   return { number: 'number', range: 'number', date: 'date', checkbox: 'checkbox', radio: 'radio', file: 'file' }[el.type] ?? 'line';
 };
 const optionsFor = el => {
-  if (el.tagName === 'SELECT') return Array.from(el.options, option => option.label);
+  // What has no value is there to ask for a choice.
+  if (el.tagName === 'SELECT') return Array.from(el.options).filter(option => option.value !== '').map(option => option.label);
   if (el.type === 'radio') return groupOf(el).map(nameOf);
   return Array.from(el.list?.options ?? [], option => option.value);
 };

@@ -361,13 +361,19 @@ class _Listing:
 
 
 def _listing(search: Search, pages: tuple[PageSeen, ...]) -> _Listing | None:
-    """A page that links to the record, or to others of its kind, and that a run can open; the last one first."""
+    """A page that links to the record, or to others of its kind, and that a run can open; the last one first.
+
+    One that was seen after the save, and did not link to the record then, is none.
+    """
     first, record = search.shown[0], pages[0].place
     start = first.start if first.start < len(first.recording.events) else 0
+    later = [page for page in first.recording.pages if page.after > search.saves[0].event + 1]
+    linking = {page.place.path for page in later if any(_leads_to(link, record) for link in page.links)}
+    silent = {page.place.path for page in later} - linking
     for page in reversed([page for page in first.recording.pages if page.after > start]):
         path = template((page.place.path,), _names(search, 0), (first.known,))
         link = next(_record_links(search, page, record), None)
-        if link is None or path is None or _ANY in path.split("/") or page.place.path == record.path:
+        if link is None or path is None or _ANY in path.split("/") or page.place.path in {record.path, *silent}:
             continue
         landmark = landmark_of(evolve(search.pages, shown=(first,)), (page.place,))
         full = _address(search, path, (page.place,))
@@ -383,7 +389,7 @@ def _record_links(search: Search, page: PageSeen, record: Place) -> Iterator[str
         beside = next((at for at in range(0, len(own), 2) if _differ_only(_pieces(link), own, at)), None)
         if _leads_to(link, record):
             found = _link_template(search, link, page.links)
-        elif beside is not None and _piece_template(search, own[beside]) == _ANY:
+        elif beside is not None and {_piece_template(search, each[beside]) for each in (own, _pieces(link))} == {_ANY}:
             found = _link_template(search, link, (_written(record),))
         else:
             found = None

@@ -35,6 +35,10 @@ _LONGEST_TEXT: Final = 20_000
 _LONGEST_LINE: Final = 4_000
 _LONGEST_TITLE: Final = 80
 _LONGEST_KEY: Final = 200
+#: How the first option of a list reads that asks for a choice and is none.
+_ASKS: Final = re.compile(
+    r"please (select|choose|pick)|(select|choose|pick)( (an?|one|the|your|from)\b|\W*$)", re.IGNORECASE
+)
 _BOUND: Final = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
 
 
@@ -190,10 +194,18 @@ def _choice_readings(base: Parameter, entry: Entry) -> Iterator[Reading]:
 
 def _choices(facts: tuple[FieldFacts, ...]) -> tuple[str, ...]:
     """The options of a list that was offered alike in every recording, as far as a declaration can hold them."""
-    offered = tuple(dict.fromkeys(option for option in facts[0].options if option))
-    alike = all({*filter(None, each.options)} == {*offered} for each in facts)
+    offered, *others = (tuple(dict.fromkeys(_without_placeholder(each.options))) for each in facts)
+    alike = all({*other} == {*offered} for other in others)
     fit = all(len(option) <= _LONGEST_CHOICE and not text_problem(option) for option in offered)
     return offered if alike and fit and len(offered) <= _MOST_CHOICES else ()
+
+
+def _without_placeholder(options: tuple[str, ...]) -> Iterator[str]:
+    """The options that choose something: without a first one that asks for a choice, and without what has no letter."""
+    for at, option in enumerate(options):
+        empty = not any(map(str.isalnum, option))
+        if not empty and not (at == 0 and _ASKS.match(option.strip("-\u2013\u2014. "))):
+            yield option
 
 
 def _text_readings(base: Parameter, facts: tuple[FieldFacts, ...], texts: tuple[str, ...]) -> Iterator[Reading]:
