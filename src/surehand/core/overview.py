@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 
 from attrs import field, frozen
 
+from surehand.core.attention.decision import Finding
 from surehand.core.outcome.evidence import CheckLevel, Phase
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import MAX_ATTEMPTS, CheckedHow, FailedCheck, Instant, RunId, RunResult
@@ -112,6 +113,7 @@ class RunReport:
         input_problems: How many problems its result names.
         failed_checks: How many failed checks its result names.
         reported_late: Whether its process said something after the run was ended.
+        read_again: What the record showed when a person had it read again; it changes no answer.
     """
 
     contract: Literal["surehand.run-report/v1"] = "surehand.run-report/v1"
@@ -122,6 +124,7 @@ class RunReport:
     input_problems: Count
     failed_checks: Count
     reported_late: bool
+    read_again: Finding | None = None
 
 
 def opaque_id(name: str) -> str:

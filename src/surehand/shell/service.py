@@ -42,6 +42,7 @@ from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.card import Card
 from surehand.core.workflow.params import check_inputs
+from surehand.shell.attended.answers import awaited, read_again
 from surehand.shell.attended.sweeping import settle_decisions
 from surehand.shell.catalog import Catalog, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK, Clock
@@ -312,7 +313,7 @@ class Service:
         if record.result is not None and waits_for_person(record.result):
             settle_decisions(premises.store, premises.folder, self._clock)
             record = premises.store.load(run_id) or record
-        return kept_result(record, EngineName.NONE, self.mode)
+        return self._told(premises, record, EngineName.NONE)
 
     def _is_abandoned(self, premises: Premises, record: RunRecord) -> bool:
         """Whether nobody can move the run on any more. An owner that cannot be asked about is not proven gone."""
@@ -456,12 +457,15 @@ class Service:
             case Replay(record):
                 flight = self._flights.get(record.run_id)
                 engine = EngineName.NONE if flight is None else flight.executor.engine_name
-                return Ticket(as_replayed(kept_result(record, engine, self.mode)), record.run_id, started_here=False)
+                return Ticket(as_replayed(self._told(premises, record, engine)), record.run_id, started_here=False)
             case Conflict():
                 refusal = Refusal.REQUEST_ID_CONFLICT
             case RetryLimit():
                 refusal = Refusal.RETRY_LIMIT
         return self._refuse(premises, call, CallRefused(refusal, self._earlier(premises, call)))
+
+    def _told(self, premises: Premises, record: RunRecord, engine: EngineName) -> RunResult:
+        return awaited(premises.store, kept_result(record, engine, self.mode), self._clock)
 
     def _earlier(self, premises: Premises, call: _Call) -> EarlierAttempts:
         return gate.earlier_attempts(self._history(premises, call.request_key))
@@ -480,6 +484,7 @@ class Service:
             input_problems=len(result.input_problems),
             failed_checks=len(result.failed_checks),
             reported_late=store.late_report(record.run_id) is not None,
+            read_again=read_again(store, record.run_id),
         )
 
     def _running(self, record: RunRecord, engine: EngineName) -> RunResult:

@@ -49,7 +49,7 @@ from surehand.core.outcome.evidence import (
     TransactionOutcome,
 )
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
-from surehand.core.outcome.result import CallFacts, RunResult, project
+from surehand.core.outcome.result import CallFacts, RunResult, as_overdue, project
 from surehand.core.request.record import RunRecord, instant
 
 #: What was proven when a person ended a run: it stopped before the save, and nothing left after that.
@@ -151,6 +151,17 @@ _SETTLED: Final[dict[DecisionStatus, ItemStatus]] = {
     DecisionStatus.DELIVERY_UNCERTAIN: ItemStatus.DELIVERY_UNCERTAIN,
     DecisionStatus.RECONCILED: ItemStatus.RECONCILED,
 }
+
+
+def in_time(result: RunResult, review: Review, instants: Instants) -> RunResult:
+    """The answer of a run that stopped, in the words of whether it can still be decided.
+
+    Args:
+        result: The answer.
+        review: What the ledger says about the newest pause of the run.
+        instants: Now.
+    """
+    return as_overdue(result) if status_of(review, instants) is ItemStatus.EXPIRED else result
 
 
 def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: bool) -> AttentionItem:

@@ -25,7 +25,7 @@ from surehand.core.outcome.evidence import (
     RunObserved,
 )
 from surehand.core.outcome.reasons import NOT_FINAL, REASONS, Claims, NextStep, Outcome, Reason, RecordChanged
-from surehand.core.outcome.wording import EARLIER_MAY_HAVE_SAVED, SIMULATED_PREFIX, WORDING, Wording
+from surehand.core.outcome.wording import EARLIER_MAY_HAVE_SAVED, OVERDUE, SIMULATED_PREFIX, WORDING, Wording
 from surehand.core.schema import Items, Number, Text, json_schema, matches
 
 CONTRACT_VERSION: Final = "surehand.run-result/v1"
@@ -196,7 +196,7 @@ def _rules(result: RunResult) -> Iterator[tuple[str, bool]]:
     simulated = result.what_happened.startswith(SIMULATED_PREFIX)
     checked = result.checked_how is not CheckedHow.UNCHECKED
     yield "the claims do not agree with the reason", spoken in legal
-    yield "the wording does not agree with the claims", words == legal.get(spoken)
+    yield "the wording does not agree with the claims", words in _wordings(legal.get(spoken), spoken)
     yield "only a simulated result says so", simulated is (result.engine is EngineName.SIMULATED)
     yield "only done carries a proof", (result.outcome is Outcome.DONE) is (result.proof is not Proof.NONE)
     yield "the engine cannot give this proof", result.proof in _PROOFS[result.engine]
@@ -205,6 +205,12 @@ def _rules(result: RunResult) -> Iterator[tuple[str, bool]]:
     yield "without a check there is no time of it", checked or result.checked_at is None
     yield "not the time of a check", result.checked_at is None or matches(_INSTANT, result.checked_at)
     yield "not a run id", matches(_RUN_ID, result.run_id)
+
+
+def _wordings(words: Wording | None, spoken: Claims) -> tuple[Wording | None, ...]:
+    """How claims may be worded; what waits for a person may have waited too long."""
+    waits = words is not None and spoken.next_step is NextStep.WAIT_FOR_A_PERSON
+    return (words, evolve(words, next_action=OVERDUE)) if waits else (words,)
 
 
 #: Reasons that may rest on a read-back of the record. Any other says nothing about one.
@@ -316,6 +322,12 @@ def render(answer: Answer, facts: CallFacts) -> RunResult:
 def as_replayed(result: RunResult) -> RunResult:
     """The same answer, given again to a repeat of the request."""
     return evolve(result, replayed=True)
+
+
+def as_overdue(result: RunResult) -> RunResult:
+    """The same answer about a run that waits for a person, when nobody decided in time; any other answer as it is."""
+    waits = result.next_step is NextStep.WAIT_FOR_A_PERSON
+    return evolve(result, next_action=OVERDUE) if waits else result
 
 
 def is_final(result: RunResult) -> bool:

@@ -125,3 +125,9 @@ EARLIER_MAY_HAVE_SAVED = Wording(
     "This call wrote nothing. An earlier request with the same request_id may have saved.",
     "Have a person check the record in the app before anything else is tried for this entry.",
 )
+
+#: Stands in for the wait of a run about which nobody decided in time.
+OVERDUE = (
+    "Nobody decided in time, and nothing goes on by itself. Have a person look at the computer that runs the workflow: "
+    "only there the run can be taken up again or ended. Do not retry."
+)

@@ -1,0 +1,80 @@
+"""What an agent is told of a stopped run by ``get_run``, a repeat of its request, and ``get_run_report``."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.stopped import Stopped, StoppedRuns
+from surehand.core.attention.decision import DecisionRequest, Door
+from surehand.core.attention.pause import Action, DeliveryState
+from surehand.core.outcome.wording import OVERDUE
+from surehand.shell.api import Surehand
+from surehand.shell.attended.desk import AttendedDesk
+from surehand.shell.store import open_store
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[StoppedRuns]:
+    """Stopped runs of the installation in the folder of the test."""
+    folder = tmp_path / "surehand"
+    folder.mkdir()
+    with closing(open_store(folder)) as store:
+        made = StoppedRuns(store, folder)
+        yield made
+        made.close()
+
+
+def desk_of(runs: StoppedRuns) -> AttendedDesk:
+    """Where they are decided."""
+    return AttendedDesk(runs.attention, runs.files)
+
+
+def decide(runs: StoppedRuns, stopped: Stopped, action: Action) -> None:
+    """A decision of a person at the terminal."""
+    desk = desk_of(runs)
+    item = desk.item(stopped.attention_id)
+    assert item is not None
+    request = DecisionRequest(item.id, item.capability_digest or "", f"key-of-{action.value}-16", confirm=True)
+    desk.decide(request, action, Door.TERMINAL)
+
+
+class TestAnAgentIsNotToldToWaitForNothing:
+    """While a run can be decided the agent is told to wait; when the time is over, that nobody came; then as before."""
+
+    def test_in_time_too_late_and_renewed(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            first = hand.get_run(stopped.run_id)
+            runs.let_expire(stopped)
+            late = hand.get_run(stopped.run_id)
+            desk_of(runs).renew(stopped.attention_id)
+            renewed = hand.get_run(stopped.run_id)
+
+        assert (first.next_action.startswith("Wait"), renewed) == (True, first)
+        assert (late.next_action, late.reason, late.safe_to_retry) == (OVERDUE, first.reason, False)
+
+    def test_a_person_who_ended_it(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        decide(runs, stopped, Action.REJECT)
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            told = hand.get_run(stopped.run_id)
+
+        assert (told.reason.value, told.safe_to_retry) == ("stopped_by_person", False)
+
+
+class TestWhatWasReadAgainStandsBesideTheAnswer:
+    """A reading changes no answer; the report says what it showed."""
+
+    def test_before_and_after(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop(delivery=DeliveryState.UNKNOWN)
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            before = hand.get_run(stopped.run_id), hand.get_run_report(stopped.run_id)
+            decide(runs, stopped, Action.RECONCILE)
+            runs.perform()
+            after = hand.get_run(stopped.run_id), hand.get_run_report(stopped.run_id)
+
+        assert (before[0], before[1].read_again) == (after[0], None)
+        assert after[1].read_again is not None
+        assert (after[1].read_again.value, after[0].outcome.value) == ("differs", "not_sure_if_saved")
