@@ -209,8 +209,9 @@ def _rules(result: RunResult) -> Iterator[tuple[str, bool]]:
 
 def _wordings(words: Wording | None, spoken: Claims) -> tuple[Wording | None, ...]:
     """How claims may be worded; what waits for a person may have waited too long."""
-    waits = words is not None and spoken.next_step is NextStep.WAIT_FOR_A_PERSON
-    return (words, evolve(words, next_action=OVERDUE)) if waits else (words,)
+    if words is None or spoken.next_step is not NextStep.WAIT_FOR_A_PERSON:
+        return (words,)
+    return words, evolve(words, next_action=OVERDUE)
 
 
 #: Reasons that may rest on a read-back of the record. Any other says nothing about one.
