@@ -178,6 +178,16 @@ class TestWhoComesSecond:
             assert [f"{run_id(1)}.0"] == names_in(tmp_path, "runs")
             assert 1 == len(names_in(tmp_path, "order"))
 
+    def test_a_run_id_that_was_used_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with closing(ClaimStore.open(tmp_path)) as first, closing(ClaimStore.open(tmp_path)) as second:
+            writes = after(lambda: first.reserve(draft(1)), files.write_durably)
+            monkeypatch.setattr("surehand.shell.store.claims.write_durably", writes)
+            with pytest.raises(ValueError, match="used before"):
+                second.reserve(draft(1, "entry-2"))
+
+            assert [1] == [record.attempt for record in second.attempts(key("entry-1"))]
+            assert () == second.attempts(key("entry-2"))
+
     def test_a_run_that_was_settled_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(ClaimStore.open(tmp_path)) as owner, closing(ClaimStore.open(tmp_path)) as sweeper:
             record = started(owner.reserve(draft(1)))

@@ -216,14 +216,16 @@ class TestRecognition:
 
             assert isinstance(asked(tmp_path, "saved", 9, opens), Replay)
 
-    def test_a_request_is_noted_once_and_before_it_is_reserved(self, tmp_path: Path) -> None:
-        with closing(opens_sqlite(tmp_path)) as store:
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_request_is_noted_once_and_before_it_is_reserved(self, opens: OpensStores, tmp_path: Path) -> None:
+        with closing(opens(tmp_path)) as store:
             first = started(store.reserve(draft(1)))
-            noted = (tmp_path / "ledger.keys").read_bytes()
+            notes = next(tmp_path.glob("*.keys"))
+            noted = notes.read_bytes()
             assert store.finish(first.run_id, first.owner, result_of(first, BROKEN))
             assert 2 == started(store.reserve(draft(2))).attempt
 
-        assert f"\n{first.request_key}".encode() == noted == (tmp_path / "ledger.keys").read_bytes()
+        assert f"\n{first.request_key}".encode() == noted == notes.read_bytes()
 
     def test_only_a_flushed_change_is_counted_on_the_seal(self, tmp_path: Path) -> None:
         with closing(opens_sqlite(tmp_path)) as store:
@@ -237,15 +239,19 @@ class TestRecognition:
             assert store.begin_delivery(record.run_id, record.owner)
             assert sealed != (tmp_path / "ledger.seal").read_bytes()
 
-    def test_a_store_that_is_taken_over_keeps_seal_and_notes_until_its_epoch_begins(self, tmp_path: Path) -> None:
-        filled(tmp_path, opens_sqlite)
-        kept = [(tmp_path / name).read_bytes() for name in ("ledger.seal", "ledger.keys")]
-        with closing(SqliteStore.open(tmp_path, restored=True)) as store:
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_store_that_is_taken_over_keeps_seal_and_notes_until_its_epoch_begins(
+        self, opens: OpensStores, tmp_path: Path
+    ) -> None:
+        filled(tmp_path, opens)
+        beside = [next(tmp_path.glob(name)) for name in ("*.seal", "*.keys")]
+        kept = [path.read_bytes() for path in beside]
+        with closing(kind_of(opens).open(tmp_path, restored=True)) as store:
             started(store.reserve(draft(9, "entry-9")))
 
-            assert kept == [(tmp_path / name).read_bytes() for name in ("ledger.seal", "ledger.keys")]
+            assert kept == [path.read_bytes() for path in beside]
             store.begin_epoch()
-            assert kept[0] != (tmp_path / "ledger.seal").read_bytes()
+            assert kept[0] != beside[0].read_bytes()
 
 
 class TestFirstVersions:

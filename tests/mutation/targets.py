@@ -53,6 +53,7 @@ _CLAIMS: Final = (
         "and not leaves_nothing and not file_system_that_sqlite and not wrong_store and not without_a_guard"
     ),
     "tests/integration/test_store_claims.py",
+    "tests/integration/test_store_claims_refusals.py",
     "tests/integration/test_store_conformance.py::TestMisuse",
     "tests/integration/test_store_conformance.py::TestThreads",
     "tests/integration/test_store_restored.py",

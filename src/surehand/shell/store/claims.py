@@ -147,7 +147,8 @@ class ClaimStore:
         require_refusal(record)
         with _store_errors():
             self._require_writable()
-            self._require_unused(record.run_id)
+            if _is(self._phase_file(record.run_id, 0)):
+                raise ValueError("the run id was used before")
             self._write_move(record, 1)
             self._count(self._write_reservation(record))
 
@@ -366,9 +367,9 @@ class ClaimStore:
 
     def _write_reservation(self, record: RunRecord) -> Path:
         """Write the record as it is reserved and give it its place in the order; neither makes it count."""
-        self._require_unused(record.run_id)
         name = self._phase_file(record.run_id, 0)
-        write_durably(name, _text_of(_reserved(record)), exclusive=True)
+        if not write_durably(name, _text_of(_reserved(record)), exclusive=True):
+            raise ValueError("the run id was used before")
         for number in count(self._last_order + 1):
             order = self._order / f"{number:012}"
             if link_exclusively(name, order):
@@ -415,10 +416,6 @@ class ClaimStore:
     def _require_open(self) -> None:
         if self._closed or not _is(self._claims / "layout"):
             raise StoreUnavailableError("closed or removed")
-
-    def _require_unused(self, run_id: str) -> None:
-        if _is(self._phase_file(run_id, 0)):
-            raise ValueError("the run id was used before")
 
     # Reading.
 
