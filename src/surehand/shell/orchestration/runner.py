@@ -207,7 +207,7 @@ class WorkflowRunner:
             self._closing = True
             live = tuple(self._live.values())
         for each in live:
-            with suppress(TimeoutError, InterruptedWaitError, StoreError):
+            with suppress(TimeoutError, StoreError, LeaseLostError):
                 each.end.result(_CLOSE_SECONDS)
         with self._guard:
             store, self._store = self._store, None
@@ -326,24 +326,28 @@ class WorkflowRunner:
         live.lock.release()
 
     def _driven(self, live: Live, run: WorkflowRun, commands: tuple[Command, ...]) -> WorkflowRun:
+        """The run as it stopped, or as it stands when the runner is closed."""
         run_id = run.id
         while commands:
             live.command = commands[0]
-            event = perform(self._around, run, commands[0], lambda: self._is_stopping(run_id))
+            try:
+                event = perform(self._around, run, commands[0], lambda: self._is_stopping(run_id))
+            except InterruptedWaitError:
+                return run
             live.command = None
             if self._closing:
-                self._park(live.lease, run, event)
-                raise InterruptedWaitError
+                return self._parked(live.lease, run, event)
             run, commands = self._saved(live.lease, run, event)
         return run
 
-    def _park(self, lease: Lease, run: WorkflowRun, event: Event) -> None:
+    def _parked(self, lease: Lease, run: WorkflowRun, event: Event) -> WorkflowRun:
         """Keep what came of the last command and that nothing more was begun.
 
         What did not run may not have because everything is being closed: it is looked up by whoever goes on.
         """
-        if not (isinstance(event, ActionEnded) and event.end.outcome is Outcome.DID_NOT_RUN):
-            self._saved(lease, run, event, as_parked=True)
+        if isinstance(event, ActionEnded) and event.end.outcome is Outcome.DID_NOT_RUN:
+            return run
+        return parked(self._saved(lease, run, event, as_parked=True)[0])
 
     def _saved(self, lease: Lease, run: WorkflowRun, event: Event, *, as_parked: bool = False) -> Step:
         """What becomes of a run by an event, when that is on disk."""
@@ -376,7 +380,7 @@ class WorkflowRunner:
             return _run_of(begun)
         try:
             return begun.end.result()
-        except (StoreError, InterruptedWaitError, LeaseLostError, ClosedError):
+        except (StoreError, LeaseLostError, ClosedError):
             with suppress(StoreError, ClosedError):
                 return self.get(begun.run.id) or begun.run
             return begun.run
