@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -313,7 +314,7 @@ class TestTurns:
         if step == "brought forward":
             (folder / "claims" / "layout").write_bytes(b"1")
             (folder / "claims.seal").unlink()
-        monkeypatch.setattr("surehand.shell.store.claims.Gate", lambda path: Gate(path, limit=0.05))
+        monkeypatch.setattr("surehand.shell.store.claims.Gate", partial(Gate, limit=0.05))
 
         with Gate(folder / "ledger.lock").turn(), pytest.raises(StoreUnavailableError):
             ClaimStore.open(folder).begin_epoch()
