@@ -207,6 +207,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "what a person confirmed",
     ),
     "a place in a path of sockets": ({"sockets": ("/socket/{patient}",)}, "what a person confirmed"),
+    "an undeclared place behind the hash": (steps(OpenStep("extra", "/p", "/{nobody}")), "is not declared"),
+    "an open segment behind the hash": (steps(OpenStep("extra", "/p", "/a/*")), "a segment left open"),
     "an opened path with an open segment": (steps(OpenStep("extra", "/p/*")), "a segment left open"),
     "a list with an open segment": (served(evolve(LIST, path="/p/*")), "a segment left open"),
     "links without a key": (served(evolve(LIST, link="/entries")), "not one place for its key"),

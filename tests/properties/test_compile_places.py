@@ -35,6 +35,7 @@ from surehand.core.workflow.bundle import (
     Rule,
     SearchBy,
 )
+from surehand.core.workflow.commands import Open
 from surehand.core.workflow.compile import (
     AnswerCode,
     Draft,
@@ -55,6 +56,7 @@ from surehand.core.workflow.recording import (
     Recording,
     Showing,
 )
+from surehand.core.workflow.replay import Act, compile_plan
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember, Operation, WriteRoute
 from surehand.core.workflow.source import JsonRecords, PageRecords, RecordPage
 from surehand.core.workflow.target import Constant, FromInput, PageGate, QueryPart, Target, TargetKind, Within
@@ -145,6 +147,69 @@ class TestOpenedAddresses:
         play = Play(in_form=lambda tape: tape.open(place("/records/SYN-1042/notes/new", "Add note")))
 
         assert opened(bundle(played(play, ROW_SHAPE)))[-1] == "/records/{number}/notes/new"
+
+    def test_equal_ids_in_several_places_are_asked_about_one_by_one(self) -> None:
+        recording = played(starts_at(place("/projects/1/data", "Data", tab="1", task="1")))
+        answers = {"address.projects_in_address.value": "constant", "address.tab_in_address.value": "constant"}
+
+        assert opened(bundle(recording)) == [
+            "/projects/{projects_in_address}/data?tab={tab_in_address}&task={task_in_address}"
+        ]
+        assert opened(bundle(recording, **answers)) == ["/projects/1/data?tab=1&task={task_in_address}"]
+
+    @pytest.mark.parametrize(
+        ("saved_to", "route"),
+        [
+            ("/api/tasks/1/notes", "/api/tasks/{task_in_address}/notes"),
+            ("/api/projects/1/notes", "/api/projects/{projects_in_address}/notes"),
+            ("/api/beds/1/notes", "/api/beds/*/notes"),
+        ],
+    )
+    def test_a_short_id_means_a_place_that_is_called_like_its_own(self, saved_to: str, route: str) -> None:
+        def saves(tape: Tape) -> None:
+            tape.click("Save note")
+            tape.send("POST", saved_to)
+
+        start = starts_at(place("/projects/1/data", "Data", tab="1", task="1"))
+
+        assert bundle(played(evolve(start, saves=saves))).save.route.path == route
+
+    def test_a_long_id_means_any_place(self) -> None:
+        def saves(tape: Tape) -> None:
+            tape.click("Save note")
+            tape.send("POST", "/api/beds/SYN-1042/notes")
+
+        made = bundle(played(evolve(starts_at(place("/wards/SYN-1042/notes", "Notes")), saves=saves)))
+
+        assert made.save.route.path == "/api/beds/{wards_in_address}/notes"
+
+    @pytest.mark.parametrize(
+        ("fragment", "expected"),
+        [
+            ("/notes/new", "/notes/new"),
+            ("!/wards/17/notes", "!/wards/{wards_in_address}/notes"),
+            ("tab_notes", "tab_notes"),
+            ("entry-8123", None),
+            ("", None),
+        ],
+    )
+    def test_what_follows_the_hash_is_opened_too(self, fragment: str, expected: str | None) -> None:
+        made = bundle(played(starts_at(place("/app", "Notes", fragment=fragment))))
+
+        assert [(step.path, step.fragment) for step in made.steps if isinstance(step, OpenStep)] == [("/app", expected)]
+
+    def test_an_input_behind_the_hash_stays_one_piece_of_it(self) -> None:
+        made = bundle(played(starts_at(place("/app", "Notes", fragment="/wards/17"))))
+        given = {"wards_in_address": "a b#c", "note": "x", "reporter": "y"}
+        opens = [item.command for item in compile_plan(made, given) if isinstance(item, Act)]
+
+        assert [each.path for each in opens if isinstance(each, Open)] == ["/app#/wards/a%20b%23c"]
+
+    def test_an_id_behind_the_hash_may_be_constant(self) -> None:
+        recording = played(starts_at(place("/app", "Notes", fragment="/wards/17")))
+        made = bundle(recording, **{"address.wards_in_address.value": "constant"})
+
+        assert [step.fragment for step in made.steps if isinstance(step, OpenStep)] == ["/wards/17"]
 
     def test_a_member_that_is_there_twice_is_left_out(self) -> None:
         twice = evolve(place("/notes"), query=(QueryPart("tag", "a"), QueryPart("tag", "b"), QueryPart("view", "open")))

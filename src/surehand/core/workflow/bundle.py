@@ -38,6 +38,7 @@ from surehand.core.workflow.source import (
 )
 from surehand.core.workflow.target import (
     Constant,
+    Fragment,
     FromInput,
     Identifier,
     OriginText,
@@ -125,10 +126,11 @@ class SearchBy(Enum):
 
 @frozen
 class OpenStep:
-    """Open a path of the app; ``{name}`` in it is the value of an input, percent-encoded."""
+    """Open a path of the app; ``{name}`` in it, and in what follows its ``#``, is an input's value, percent-encoded."""
 
     id: Identifier
     path: Path
+    fragment: Fragment | None = None
 
 
 @frozen
@@ -361,11 +363,16 @@ def addresses(bundle: Bundle) -> tuple[tuple[str, ...], tuple[QueryPart, ...]]:
     """The addresses in which inputs may stand: paths and fragments as templates, and members of queries."""
     gates, source = [*_gates(bundle)], bundle.read_back.source
     places: list[PageGate | WriteRoute] = [*gates, bundle.save.route]
-    opened = [step.path for step in bundle.steps if isinstance(step, OpenStep)]
+    opened = [path for step in bundle.steps if isinstance(step, OpenStep) for path in _opened(step)]
     read = [] if isinstance(source, DatabaseRecords) else [source.path, *_record_paths(source)]
     fragments = [gate.fragment for gate in gates if gate.fragment is not None]
     paths = (*opened, *read, *fragments, *(place.path for place in places))
     return paths, tuple(part for place in places for part in place.query)
+
+
+def _opened(step: OpenStep) -> tuple[str, ...]:
+    """The templates of an opened address: its path, and what follows the ``#``."""
+    return (step.path,) if step.fragment is None else (step.path, step.fragment)
 
 
 def _record_paths(source: Source) -> list[str]:
@@ -426,7 +433,7 @@ def _address_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     """The rules of where the app is, which addresses are opened, and which requests pass."""
     source, confirmed = bundle.read_back.source, (*bundle.harmless_writes, *bundle.blocked_writes)
     paths, _ = addresses(bundle)
-    single = [step.path for step in bundle.steps if isinstance(step, OpenStep)]
+    single = [path for step in bundle.steps if isinstance(step, OpenStep) for path in _opened(step)]
     single += [] if isinstance(source, DatabaseRecords) else [source.path]
     fixed = [*bundle.sockets, *(route.path for route in confirmed)]
     fixed += [part.value for route in confirmed for part in route.query]

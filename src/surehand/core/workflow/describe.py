@@ -79,7 +79,8 @@ def _parameter(parameter: Parameter) -> str:
 
 def _step(step: Step) -> str:
     if isinstance(step, OpenStep):
-        return f"{step.id}: open {_plain(step.path)}"
+        behind = "" if step.fragment is None else f"#{_plain(step.fragment)}"
+        return f"{step.id}: open {_plain(step.path)}{behind}"
     return f"{step.id}: on {_page(step.page)}, {_act(step)}"
 
 

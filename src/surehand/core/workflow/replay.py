@@ -337,7 +337,8 @@ def compile_plan(bundle: Bundle, inputs: Mapping[str, str]) -> tuple[Instruction
 def _instructions(item: Step, inputs: Mapping[str, str]) -> tuple[Instruction, ...]:
     match item:
         case OpenStep():
-            return (Act(Open(path_at(item.path, inputs))),)
+            behind = "" if item.fragment is None else f"#{path_at(item.fragment, inputs)}"
+            return (Act(Open(path_at(item.path, inputs) + behind)),)
         case ClickStep():
             return _gate(item.page, inputs), Act(Click(*_found(item.target, inputs), item.dialog))
         case FillStep():

@@ -16,6 +16,7 @@ from surehand.core.schema import Items, Text
 
 Identifier = Annotated[str, Text(pattern="^[a-z][a-z0-9_]{0,39}$")]
 Path = Annotated[str, Text(pattern=r"^/[^\s#]*$", max_length=500)]
+Fragment = Annotated[str, Text(pattern=r"^[^\s]*$", max_length=300)]
 OriginText = Annotated[str, Text(pattern=r"^https?://[^\s/?#@]+$", max_length=260)]
 QueryName = Annotated[str, Text(pattern=r"^[^\s=&#]{1,100}$")]
 
@@ -98,4 +99,4 @@ class PageGate:
     path: Path
     landmark: Target
     query: Annotated[tuple[QueryPart, ...], Items(max_items=10)] = field(default=())
-    fragment: Annotated[str, Text(pattern=r"^[^\s]*$", max_length=300)] | None = None
+    fragment: Fragment | None = None

@@ -183,7 +183,8 @@ class _Chosen:
         step = planned.step
         match step:
             case OpenStep():
-                return evolve(step, path=self.path(step.path))
+                fragment = None if step.fragment is None else self.path(step.fragment)
+                return evolve(step, path=self.path(step.path), fragment=fragment)
             case ClickStep():
                 bound = all(self.value(name) is not None for name in names_of(step.target))
                 target = step.target if bound or planned.any_row is None else planned.any_row
@@ -413,7 +414,7 @@ def _bound(plan: Plan, answers: Mapping[str, str]) -> frozenset[str]:
 def _step_names(step: Step) -> set[str]:
     """The slots that a step's target and address are bound to."""
     if isinstance(step, OpenStep):
-        return set(PLACE.findall(step.path))
+        return {*PLACE.findall(step.path), *PLACE.findall(step.fragment or "")}
     gate = [step.page.path, step.page.fragment or "", *(part.value for part in step.page.query)]
     return names_of(step.target) | {name for text in gate for name in PLACE.findall(text)}
 

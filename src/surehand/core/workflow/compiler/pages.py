@@ -7,12 +7,13 @@ Laws of this module:
   that was entered: what the task itself replaces or takes away tells no page. Without one, the element itself does.
 - Where one path shows several pages, the members of the query, or the fragment, that tell them apart belong to it.
 - An id in an address is the input that stands for it, if there is one; else any, in a gate, and nothing in an address
-  that is opened.
+  that is opened. A short id of one place of an address is not that of another place that is called otherwise.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from itertools import product
 from typing import Final
 
@@ -20,22 +21,27 @@ from attrs import frozen
 
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
 from surehand.core.workflow.compiler.routes import is_structure
+from surehand.core.workflow.compiler.slots import likeness
 from surehand.core.workflow.compiler.targets import Texts, common
-from surehand.core.workflow.compiler.texts import KnownTexts, plain_text, quoted
+from surehand.core.workflow.compiler.texts import KnownTexts, looks_like_id, plain_text, quoted, words
 from surehand.core.workflow.recording import Candidates, Checked, Chose, Clicked, Entered, Place
 from surehand.core.workflow.target import PageGate, QueryPart, Target
 
 _ANY: Final = "*"
 _ROUTES: Final = ("/", "!/")
 _MOST_PARTS: Final = 10
+_ALIKE: Final = 0.6
+#: A text of this length is equal to another one by chance no more.
+_PARTICULAR: Final = 4
 
 
 @frozen
 class Name:
-    """A slot that names a record, with its text in each recording."""
+    """A slot that names a record, with its text in each recording, and where in an address it stood, if in one."""
 
     name: str
     texts: tuple[str, ...]
+    where: str = ""
 
 
 _Address = tuple[str, frozenset[QueryPart], str]
@@ -177,7 +183,7 @@ def gate_query(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -
     """The members that tell this page from others of its path: those whose values are structure, or have a name."""
     members = [(part.name, _all_values(places, part.name)) for part in places[0].query]
     parts = [
-        QueryPart(name, _piece(values, names, pages.known))
+        QueryPart(name, _piece(values, names, pages.known, name))
         for name, values in members
         if values is not None and sum(other == name for other, _ in members) == 1
     ]
@@ -197,25 +203,62 @@ def template(paths: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTe
     split = [path.partition("?")[0].split("/") for path in paths]
     if len({len(segments) for segments in split}) != 1:
         return None
-    return "/".join(segment(texts, names, known) for texts in zip(*split, strict=True))
+    before = [_before(split[0], at) for at in range(len(split[0]))]
+    pieces = zip(zip(*split, strict=True), before, strict=True)
+    return "/".join(segment(texts, names, known, where) for texts, where in pieces)
 
 
-def segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+def _before(segments: list[str], at: int) -> str:
+    """What a segment is called: the last one before it that is no id."""
+    return next((each for each in reversed(segments[:at]) if each and not looks_like_id(each)), "")
+
+
+def segment(texts: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...], where: str = "") -> str:
     """One piece of an address as it is written: the place of a name, the text that all recordings have, or any."""
     if not any(texts):
         return ""
-    piece = _piece(tuple(map(plain_text, texts)), names, known)
+    piece = _piece(tuple(map(plain_text, texts)), names, known, where)
     return piece if piece == _ANY or piece.startswith("{") else texts[0]
 
 
-def _piece(values: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...]) -> str:
+def _piece(values: tuple[str, ...], names: Sequence[Name], known: tuple[KnownTexts, ...], where: str) -> str:
     """One decoded piece of an address: the place of a name, the text that all have, or any."""
-    for each in names:
-        if _same_ending(values, each.texts) is not None:
-            return f"{{{each.name}}}{_same_ending(values, each.texts)}"
+    named = place_of_name(values, names, where)
+    if named is not None:
+        return named
     agreed = len(set(values)) == 1 and all(is_structure(values[0], each) for each in known)
     braced = "{" in values[0] or "}" in values[0]
     return values[0] if agreed and not braced and values[0] not in {".", ".."} else _ANY
+
+
+def place_of_name(values: tuple[str, ...], names: Sequence[Name], where: str) -> str | None:
+    """The place of the name that stands for these values here: of several, the one that is called as the place is."""
+    found = [(_fit(each, values, where), each) for each in names if _same_ending(values, each.texts) is not None]
+    best = max((fit for fit, _ in found), default=_Fit.NONE)
+    fitting = [each for fit, each in found if fit is best]
+    if best is _Fit.NONE or (best is _Fit.PARTICULAR and len(fitting) > 1):
+        return None
+    return f"{{{fitting[0].name}}}{_same_ending(values, fitting[0].texts)}"
+
+
+class _Fit(IntEnum):
+    """How surely a text in an address is that of a name, and not the same by chance."""
+
+    NONE = 0
+    PARTICULAR = 1
+    ANYWHERE = 2
+    ALIKE = 3
+    SAME = 4
+
+
+def _fit(name: Name, values: tuple[str, ...], where: str) -> _Fit:
+    """A name that stood in an address itself means another place only where that is called alike, or by a long text."""
+    if not name.where:
+        return _Fit.ANYWHERE
+    if words(name.where) == words(where):
+        return _Fit.SAME
+    alike = likeness(words(name.where), words(where)) >= _ALIKE
+    return _Fit.ALIKE if alike else _Fit.PARTICULAR if len(values[0]) >= _PARTICULAR else _Fit.NONE
 
 
 def _same_ending(values: tuple[str, ...], texts: tuple[str, ...]) -> str | None:
@@ -233,30 +276,58 @@ class OpenedPath:
     """An address that a run opens; ``{0}``, ``{1}`` ... stand for ids without a name, each with title and texts."""
 
     path: str
+    fragment: str | None
     unnamed: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def opened_path(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -> OpenedPath | None:
-    """The address of a page with its query; ``None`` where the recordings opened addresses of different forms."""
-    pathname = template(tuple(place.path for place in places), names, pages.known)
+    """The address of a page with its query and fragment; ``None`` where the recordings opened different forms.
+
+    Each id has a place of its own, whatever it is equal to.
+    """
+    unnamed: list[tuple[str, tuple[str, ...]]] = []
+    pathname = _numbered(tuple(place.path for place in places), names, pages.known, unnamed)
     if pathname is None:
         return None
-    unnamed: list[tuple[str, tuple[str, ...]]] = []
-    segments: list[str] = []
-    for at, piece in enumerate(pathname.split("/")):
-        if piece == _ANY:
-            texts = tuple(plain_text(place.path.partition("?")[0].split("/")[at]) for place in places)
-            before = next((each for each in reversed(segments) if each and not each.startswith("{")), "")
-            unnamed.append((before, texts))
-        segments.append(f"{{{len(unnamed) - 1}}}" if piece == _ANY else piece)
     members: list[str] = []
     for name, values in _members(places):
-        piece = _piece(values, names, pages.known)
+        piece = _piece(values, names, pages.known, name)
         if piece == _ANY:
             unnamed.append((name, values))
             piece = f"{{{len(unnamed) - 1}}}"
         members.append(f"{quoted(name)}={piece if piece.startswith('{') else quoted(piece)}")
-    return OpenedPath("/".join(segments) + ("?" + "&".join(members) if members else ""), tuple(unnamed))
+    query = "?" + "&".join(members) if members else ""
+    return OpenedPath(pathname + query, _opened_fragment(pages, places, names, unnamed), tuple(unnamed))
+
+
+def _numbered(
+    paths: tuple[str, ...],
+    names: Sequence[Name],
+    known: tuple[KnownTexts, ...],
+    unnamed: list[tuple[str, tuple[str, ...]]],
+) -> str | None:
+    """The template with a number for each segment that is left open, which is added to those without a name."""
+    found = template(paths, names, known)
+    if found is None:
+        return None
+    segments = found.split("/")
+    for at, piece in enumerate(segments):
+        if piece == _ANY:
+            before = next((each for each in reversed(segments[:at]) if each and not each.startswith("{")), "")
+            unnamed.append((before, tuple(plain_text(path.partition("?")[0].split("/")[at]) for path in paths)))
+            segments[at] = f"{{{len(unnamed) - 1}}}"
+    return "/".join(segments)
+
+
+def _opened_fragment(
+    pages: Pages, places: tuple[Place, ...], names: Sequence[Name], unnamed: list[tuple[str, tuple[str, ...]]]
+) -> str | None:
+    """What follows the ``#``: an address of its own, or a word of the app's own."""
+    fragments = tuple(place.fragment for place in places)
+    if all(fragment.startswith(_ROUTES) for fragment in fragments):
+        return _numbered(fragments, names, pages.known, unnamed)
+    only = template(fragments, (), pages.known) if all(fragments) else None
+    return only if only is not None and _ANY not in only else None
 
 
 def _members(places: tuple[Place, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -17,7 +17,7 @@ from surehand.core.workflow.addresses import names_in
 from surehand.core.workflow.bundle import DateForm, Effect, Rule
 from surehand.core.workflow.compiler.demonstration import Demonstration, place_of
 from surehand.core.workflow.compiler.identity import shown_slot
-from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, segment, template
+from surehand.core.workflow.compiler.pages import Name, Pages, gate, landmark_of, place_of_name, segment, template
 from surehand.core.workflow.compiler.questions import Option
 from surehand.core.workflow.compiler.routes import is_structure
 from surehand.core.workflow.compiler.saving import Save
@@ -122,8 +122,7 @@ def _alike(search: Search, number: int, path: str, items: str) -> JsonSeen | Non
 
 def _json_path(search: Search, answer: JsonSeen, number: int = 0) -> str | None:
     """The address of an answer with its query; ``None`` where it holds an id that no slot has."""
-    names = [Name(each.name, (each.texts[number],)) for each in search.names]
-    known = (search.shown[number].known,)
+    names, known = _names(search, number), (search.shown[number].known,)
     path = template((answer.place.path,), names, known)
     if path is None or _ANY in path.split("/"):
         return None
@@ -134,9 +133,9 @@ def _json_path(search: Search, answer: JsonSeen, number: int = 0) -> str | None:
 
 def _member_value(part: QueryPart, names: Sequence[Name], search: Search, number: int) -> str | None:
     """A member of the query as it is asked for; ``None`` leaves out what is an id, a time or a value."""
-    named = next((each.name for each in names if each.texts == (part.value,)), None)
-    if named is not None:
-        return f"{{{named}}}"
+    named = place_of_name((part.value,), names, part.name)
+    if named is not None and named.endswith("}"):
+        return named
     counts = part.value.isdigit() and _PAGING.search(part.name) is not None
     return quoted(part.value) if counts or is_structure(part.value, search.shown[number].known) else None
 
@@ -281,7 +280,7 @@ def _at(path: str, place: Place) -> str:
 
 
 def _names(search: Search, number: int) -> list[Name]:
-    return [Name(each.name, (each.texts[number],)) for each in search.names]
+    return [evolve(each, texts=(each.texts[number],)) for each in search.names]
 
 
 def _page_alike(search: Search, number: int, place: Place, path: str) -> PageSeen | None:

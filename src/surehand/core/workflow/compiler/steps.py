@@ -106,7 +106,9 @@ class Builder:
     @property
     def names(self) -> list[Name]:
         """What may stand in addresses."""
-        return [Name(slot.name, slot.texts) for slot in self.naming]
+        return [
+            Name(slot.name, slot.texts, slot.title if slot.kind is SlotKind.ADDRESS else "") for slot in self.naming
+        ]
 
     def slot(self, name: str) -> Slot:
         """The slot of this name."""
@@ -146,12 +148,12 @@ def _open(builder: Builder, moves: tuple[Move, ...], actions: tuple[Opened, ...]
     if found is None:
         builder.refuse(RefusalCode.DEMONSTRATIONS_DIFFER, moves)
         return
-    path = found.path
+    path, fragment = found.path, found.fragment or ""
     for at, (title, texts) in enumerate(found.unnamed):
         name = builder.new_name(slug(f"{title} in address", "address"))
         builder.slots.append(named_slot(SlotKind.ADDRESS, name, title_of(title, "Part of the address"), texts))
-        path = path.replace(f"{{{at}}}", f"{{{name}}}")
-    step = OpenStep(builder.new_id("open_page"), path)
+        path, fragment = path.replace(f"{{{at}}}", f"{{{name}}}"), fragment.replace(f"{{{at}}}", f"{{{name}}}")
+    step = OpenStep(builder.new_id("open_page"), path, fragment or None)
     builder.steps.append(PlannedStep(step=step, event=moves[0].event))
 
 
