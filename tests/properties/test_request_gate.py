@@ -4,13 +4,21 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from attrs import evolve
+from attrs import asdict, evolve
 
 from support.stores import BROKEN, DONE, FINGERPRINTS, GOING_ON, HALTED, TIMED_OUT, VERSIONS, draft, result_of, run_id
 from surehand.core.outcome.evidence import CallRefused, EarlierAttempts, Evidence, OwnerGone, Phase, Refusal
 from surehand.core.outcome.result import MAX_ATTEMPTS
 from surehand.core.request.gate import Conflict, Replay, RetryLimit, Start, decide, earlier_attempts
-from surehand.core.request.record import MOVES, RunRecord, finished, may_move, may_report_late, owner_gone
+from surehand.core.request.record import (
+    MOVES,
+    RunRecord,
+    finished,
+    instant,
+    may_move,
+    may_report_late,
+    owner_gone,
+)
 
 #: An app that cannot be reached, under a request id in doubt: the reason is retryable, the answer is not.
 DOUBTFUL = CallRefused(Refusal.APP_UNREACHABLE, EarlierAttempts.UNKNOWN)
@@ -177,6 +185,28 @@ class TestRecord:
 
     def test_a_doubt_is_no_retry(self) -> None:
         assert not result_of(DRAFT, TIMED_OUT).safe_to_retry
+
+    def test_a_version_that_nobody_states_is_not_known(self) -> None:
+        stated = asdict(DRAFT, filter=lambda field, _: field.name != "bundle")
+
+        assert evolve(DRAFT, bundle="") == RunRecord(**stated)
+
+
+class TestInstants:
+    """A time is told when a calendar of four digits holds it, and never as another one."""
+
+    @pytest.mark.parametrize(
+        ("seconds", "told"),
+        [
+            (-30_610_224_001, None),
+            (-30_610_224_000, "1000-01-01T00:00:00Z"),
+            (0, "1970-01-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+            (253_402_300_800, None),
+        ],
+    )
+    def test_up_to_the_last_second_of_it(self, seconds: int, told: str | None) -> None:
+        assert told == instant(seconds)
 
 
 class TestLateReports:
