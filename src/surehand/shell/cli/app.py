@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "run": "surehand.shell.cli.run",
     "runs": "surehand.shell.cli.runs",
     "attend": "surehand.shell.cli.attend",
+    "console": "surehand.shell.cli.console",
     "compile": "surehand.shell.cli.compile",
     "record": "surehand.shell.cli.record",
     "sign-in": "surehand.shell.cli.sign_in",

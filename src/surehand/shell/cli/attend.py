@@ -98,7 +98,7 @@ def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str 
     """List what waits for a person, the newest first."""
     page = AttentionPage(items=())
     if settings(runs_dir).state_folder.exists():
-        with _desk(ctx, runs_dir) as desk:
+        with opened_desk(ctx, runs_dir) as desk:
             page = desk.items(limit, after)
     if as_json:
         print_json(to_wire(page))
@@ -127,7 +127,7 @@ def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str 
 @click.pass_context
 def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: str | None, as_json: bool) -> None:
     """Show the stopped run ITEM: the question, and at a terminal what was to be typed, and where."""
-    with _desk(ctx, runs_dir) as desk:
+    with opened_desk(ctx, runs_dir) as desk:
         item = _item(ctx, desk, item_id)
         if frame is not None:
             _write_frame(ctx, frame, desk.evidence(item.id))
@@ -148,10 +148,10 @@ def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
 
     A server that attends, or `surehand console --attend`, opens it in a window. Nothing is saved.
     """
-    with _desk(ctx, runs_dir) as desk:
+    with opened_desk(ctx, runs_dir) as desk:
         asked = desk.ask_opening(_item(ctx, desk, item_id).id)
     if not asked:
-        _leave(ctx, "This run does not wait for a person any more.")
+        leave(ctx, "This run does not wait for a person any more.")
     click.echo("It is opened as soon as a process that attends is free. `surehand attend show` says when.")
 
 
@@ -161,10 +161,10 @@ def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
 @click.pass_context
 def renew_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
     """Give the stopped run ITEM another day in which it can be decided."""
-    with _desk(ctx, runs_dir) as desk:
+    with opened_desk(ctx, runs_dir) as desk:
         item = desk.renew(_item(ctx, desk, item_id).id)
     if item is None:
-        _leave(ctx, "This run does not wait for a person any more.")
+        leave(ctx, "This run does not wait for a person any more.")
     click.echo(f"It can be decided until {item.expires_at}.")
 
 
@@ -185,8 +185,8 @@ def _decision(action: Action) -> click.Command:
     @click.pass_context
     def decide(ctx: click.Context, item_id: str, seconds: int, runs_dir: str | None, as_json: bool) -> None:
         if not _at_terminal(stdout=not as_json):
-            _leave(ctx, "Error: deciding is a person's act. Run this command at a terminal.")
-        with _desk(ctx, runs_dir) as desk:
+            leave(ctx, "Error: deciding is a person's act. Run this command at a terminal.")
+        with opened_desk(ctx, runs_dir) as desk:
             receipt = _decide(desk, _item(ctx, desk, item_id), action, seconds)
         _print_receipt(receipt, as_json=as_json)
         ctx.exit(_CODES[receipt.status])
@@ -211,25 +211,25 @@ def _decide(desk: "AttendedDesk", item: AttentionItem, action: Action, seconds: 
 
 
 @contextmanager
-def _desk(ctx: click.Context, runs_dir: str | None) -> "Generator[AttendedDesk]":
+def opened_desk(ctx: click.Context, runs_dir: str | None) -> "Generator[AttendedDesk]":
     """Where stopped runs are decided; leaves with a sentence where that cannot be opened or asked."""
     from surehand.shell.attended.desk import AttendedDesk, StoreWithoutAttentionError  # noqa: PLC0415 - as above
 
     folder = settings(runs_dir).state_folder
     if not folder.exists():
-        _leave(ctx, "No run is known here.")
+        leave(ctx, "No run is known here.")
     try:
         with closing(AttendedDesk.open(folder)) as desk:
             yield desk
     except StoreError as error:
-        _leave(ctx, f"Error: the run store cannot be used ({error.check.value}). Run surehand doctor.")
+        leave(ctx, f"Error: the run store cannot be used ({error.check.value}). Run surehand doctor.")
     except StoreWithoutAttentionError:
-        _leave(ctx, "Error: the run store of this folder is of a kind that keeps no decisions.")
+        leave(ctx, "Error: the run store of this folder is of a kind that keeps no decisions.")
     except (DamagedKeyError, UnsafeFileError, OSError):
-        _leave(ctx, "Error: the state folder refuses. Run surehand doctor.")
+        leave(ctx, "Error: the state folder refuses. Run surehand doctor.")
 
 
-def _leave(ctx: click.Context, sentence: str) -> NoReturn:
+def leave(ctx: click.Context, sentence: str) -> NoReturn:
     click.echo(sentence, err=True)
     ctx.exit(NOT_IN_ORDER)
 
@@ -237,7 +237,7 @@ def _leave(ctx: click.Context, sentence: str) -> NoReturn:
 def _item(ctx: click.Context, desk: "AttendedDesk", item_id: str) -> AttentionItem:
     item = desk.item(item_id)
     if item is None:
-        _leave(ctx, "No stopped run is known by this id. `surehand attend list` shows those that wait.")
+        leave(ctx, "No stopped run is known by this id. `surehand attend list` shows those that wait.")
     return item
 
 
@@ -282,11 +282,11 @@ def _print_protected(desk: "AttendedDesk", item: AttentionItem) -> None:
 
 def _write_frame(ctx: click.Context, path: Path, evidence: "LocalEvidence | None") -> None:
     if evidence is None or evidence.frame is None:
-        _leave(ctx, "No picture was kept of this page.")
+        leave(ctx, "No picture was kept of this page.")
     try:
         write_durably(path, b64decode(evidence.frame))
     except OSError:
-        _leave(ctx, "The file of the picture cannot be written.")
+        leave(ctx, "The file of the picture cannot be written.")
 
 
 def _print_receipt(receipt: Receipt, *, as_json: bool) -> None:

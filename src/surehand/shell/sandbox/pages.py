@@ -2,85 +2,64 @@
 
 Laws of this module:
 
-- Every value is escaped on its way into a page; only text that a template made is taken as it is.
 - A page is a function of its arguments. Nothing here knows a session or a request.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Final
 
-from attrs import frozen
-
+from surehand.shell.markup import NOTHING, Html, Templates, join, static_files
 from surehand.shell.sandbox.cases import CASES, Case
 from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, URGENCIES, Note, Referral, Visit
 
 #: Notes shown on a referral's page; the others are counted.
 SHOWN_NOTES: Final = 20
 
-_PACKAGE: Final = files("surehand.shell.sandbox")
-_TEMPLATES: Final = {
-    entry.name.removesuffix(".html"): Template(entry.read_text(encoding="utf-8").strip())
-    for entry in (_PACKAGE / "templates").iterdir()
-    if entry.name.endswith(".html")
-}
+_PACKAGE: Final = "surehand.shell.sandbox"
+_FILL: Final = Templates(_PACKAGE).fill
 
 #: The files that the pages load, by name, with their media types.
-STATIC_FILES: Final = {
-    "clinic.css": ("text/css", (_PACKAGE / "static" / "clinic.css").read_bytes()),
-    "clinic.js": ("text/javascript", (_PACKAGE / "static" / "clinic.js").read_bytes()),
-}
-
-
-@frozen
-class Html:
-    """Text that is markup already."""
-
-    text: str
-
-
-_NOTHING: Final = Html("")
+STATIC_FILES: Final = static_files(_PACKAGE, {"clinic.css": "text/css", "clinic.js": "text/javascript"})
 
 
 def sign_in(problem: str = "") -> str:
     """The sign-in page."""
     cases = CASES.values()
-    content = _fill(
+    content = _FILL(
         "sign_in",
         problem=_banner("bad", problem),
-        options=_join(_fill("option", name=case.name, summary=case.summary) for case in cases),
-        scenarios=_join(_fill("scenario", name=case.name, behavior=case.behavior) for case in cases),
+        options=join(_FILL("option", name=case.name, summary=case.summary) for case in cases),
+        scenarios=join(_FILL("scenario", name=case.name, behavior=case.behavior) for case in cases),
     )
     return _page("Sign in", None, content)
 
 
 def referrals(visit: Visit, rows: Sequence[Referral]) -> str:
     """The work list."""
-    shown = _join(_fill("referral_row", **_identity(row), id=row.id, reason=row.reason) for row in rows)
-    return _page("Referrals", visit, _fill("referrals", count=str(len(rows)), rows=shown))
+    shown = join(_FILL("referral_row", **_identity(row), id=row.id, reason=row.reason) for row in rows)
+    return _page("Referrals", visit, _FILL("referrals", count=str(len(rows)), rows=shown))
 
 
 def referral(visit: Visit, row: Referral, notes: Sequence[Note], *, saved: bool) -> str:
     """One referral with its newest notes; ``saved`` shows the banner."""
     newest = notes[::-1][:SHOWN_NOTES]
     older = len(notes) - len(newest)
-    content = _fill(
+    content = _FILL(
         "referral",
         id=row.id,
         record_number=row.record_number,
         banner=_banner("good", "Note saved" if saved else ""),
         patient=_patient(row),
-        notes=_join(_note(note) for note in newest) if newest else Html('<p class="muted">No notes yet.</p>'),
-        older=Html(f'<p class="muted">and {older} older</p>') if older else _NOTHING,
+        notes=join(_note(note) for note in newest) if newest else Html('<p class="muted">No notes yet.</p>'),
+        older=Html(f'<p class="muted">and {older} older</p>') if older else NOTHING,
     )
     return _page("Referral", visit, content)
 
 
 def note_form(visit: Visit, row: Referral, *, note: str = "", urgency: str = "", problem: str = "") -> str:
     """The form for a new note; with ``problem`` it shows what was entered again."""
-    content = _fill(
+    content = _FILL(
         "note_form",
         id=row.id,
         record_number=row.record_number,
@@ -88,14 +67,14 @@ def note_form(visit: Visit, row: Referral, *, note: str = "", urgency: str = "",
         problem=_banner("bad", problem),
         note=note,
         limit=str(MAX_NOTE_LENGTH),
-        urgencies=_join(_urgency(name, chosen=name == urgency) for name in URGENCIES),
+        urgencies=join(_urgency(name, chosen=name == urgency) for name in URGENCIES),
     )
     return _page("Add triage note", visit, content)
 
 
 def message(title: str, text: str, *, link: str, link_text: str) -> str:
     """A page that only says something."""
-    return _page(title, None, _fill("message", title=title, text=text, link=link, link_text=link_text))
+    return _page(title, None, _FILL("message", title=title, text=text, link=link, link_text=link_text))
 
 
 def offline(case: Case) -> str:
@@ -104,17 +83,8 @@ def offline(case: Case) -> str:
 
 
 def _page(title: str, visit: Visit | None, content: Html) -> str:
-    account = _fill("account", user=visit.user, scenario=visit.case.name) if visit else _NOTHING
-    return _fill("layout", title=title, account=account, content=content).text
-
-
-def _fill(template: str, **values: str | Html) -> Html:
-    escaped = {name: value.text if isinstance(value, Html) else escape(value) for name, value in values.items()}
-    return Html(_TEMPLATES[template].substitute(escaped))
-
-
-def _join(parts: Iterable[Html]) -> Html:
-    return Html("\n".join(part.text for part in parts))
+    account = _FILL("account", user=visit.user, scenario=visit.case.name) if visit else NOTHING
+    return _FILL("layout", title=title, account=account, content=content).text
 
 
 def _identity(row: Referral) -> dict[str, str]:
@@ -122,12 +92,12 @@ def _identity(row: Referral) -> dict[str, str]:
 
 
 def _patient(row: Referral) -> Html:
-    return _fill("patient", **_identity(row), reason=row.reason)
+    return _FILL("patient", **_identity(row), reason=row.reason)
 
 
 def _note(note: Note) -> Html:
     when = note.created.replace("T", " ").removesuffix("Z") + " UTC"
-    return _fill("note", author=note.author, urgency=note.urgency, created=note.created, when=when, note=note.note)
+    return _FILL("note", author=note.author, urgency=note.urgency, created=note.created, when=when, note=note.note)
 
 
 def _urgency(name: str, *, chosen: bool) -> Html:
@@ -136,4 +106,4 @@ def _urgency(name: str, *, chosen: bool) -> Html:
 
 def _banner(kind: str, text: str) -> Html:
     role = "status" if kind == "good" else "alert"
-    return Html(f'<p class="banner {kind}" role="{role}">{escape(text)}</p>') if text else _NOTHING
+    return Html(f'<p class="banner {kind}" role="{role}">{escape(text)}</p>') if text else NOTHING
