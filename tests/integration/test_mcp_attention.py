@@ -50,6 +50,29 @@ PROMISES: Final[dict[str, tuple[str, str]]] = {
     "the server answers others meanwhile": (__name__, "TestTheServerStaysResponsive"),
     "an answer by a second call is bound, sealed and used once": (__name__, "TestTheEraWithoutAWayBack"),
     "a ledger of another kind refuses by name": (__name__, "TestALedgerThatKeepsNoDecisions"),
+    "a capability binds all that its pause says": ("tests/properties/test_attention_capability.py", "TestBinding"),
+    "one function verifies it, by both clocks": ("tests/properties/test_attention_capability.py", "TestVerification"),
+    "it is over in the second in which it ends": ("tests/properties/test_attention_capability.py", "TestExpiry"),
+    "what is done is what was decided about": ("tests/properties/test_attention_capability.py", "TestSameWork"),
+    "what may be decided follows from the pause": ("tests/properties/test_attention_pause.py", "TestAllowedActions"),
+    "a person is asked in one of six ways": ("tests/properties/test_attention_pause.py", "TestSixViews"),
+    "after a review nothing is retryable": ("tests/properties/test_attention_review.py", "TestAnswerAfterReview"),
+    "a receipt credits nobody for what did not happen": ("tests/properties/test_attention_decision.py", "TestReceipts"),
+    "one continuation passes the boundary": ("tests/properties/test_attention_decision.py", "TestContinuations"),
+    "a decision is on disk before it is carried out": ("tests/integration/test_attended_store.py", "TestFlushes"),
+    "without an account nobody decides": ("tests/integration/test_attended_desk.py", "TestBadInput"),
+    "a step that a person did is never done again": ("tests/integration/test_attended_engine.py", "TestContinue"),
+    "the whole way in a browser": ("tests/integration/test_attended_engine.py", "TestTheRoundTrip"),
+    "a window is opened anew behind the fence": ("tests/integration/test_attended_engine.py", "TestTheWindow"),
+    "a reading writes nothing": ("tests/integration/test_attended_engine.py", "TestReconcile"),
+    "the agent learns that nobody decided": (
+        "tests/integration/test_attended_answers.py",
+        "TestAnAgentIsNotToldToWaitForNothing",
+    ),
+    "a person at a terminal decides, and no program": (
+        "tests/integration/test_cli_attend.py",
+        "TestDecidingIsAPersonsAct",
+    ),
 }
 
 Json = dict[str, Any]
