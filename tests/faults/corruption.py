@@ -58,7 +58,9 @@ from surehand.shell.identity import new_run_id, new_token
 from surehand.shell.service import UnknownRunError
 from surehand.shell.store.base import RunStore
 from surehand.shell.store.seal import SealFile
-from surehand.shell.store.sqlite import SqliteStore
+from surehand.shell.store.sqlite import CLAIMS, SqliteStore
+from surehand.shell.store.sqlite_file import FileKind, SqliteFile
+from surehand.shell.store.sqlite_schema import APPLICATION_ID, MIGRATIONS
 
 #: Each request: how far it went, how it ended, and whether the app saw a save.
 REQUESTS: Final[dict[str, tuple[Phase, Evidence | None, bool]]] = {
@@ -292,7 +294,7 @@ def _older(folder: Path) -> Path:
     return folder.with_name(f"older-{folder.name}")
 
 
-class TrustingStore(SqliteStore):
+class TrustingFile(SqliteFile):
     """The control: it opens whatever SQLite opens."""
 
     def _require_whole(self, link: object) -> None:
@@ -305,6 +307,15 @@ class TrustingStore(SqliteStore):
         """Count nothing."""
         del link
         return 0
+
+
+class TrustingStore(SqliteStore):
+    """A ledger in such a file."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False, restored: bool = False) -> None:
+        super().__init__(folder, read_only=read_only, restored=restored)
+        kind = FileKind(name="ledger", application_id=APPLICATION_ID, migrations=MIGRATIONS, other_kinds=CLAIMS)
+        vars(self)["file"] = TrustingFile(folder, kind, read_only=read_only, restored=restored)
 
 
 def opens_trusting(folder: Path) -> Premises:
