@@ -219,7 +219,7 @@ class Hand:
 
 def milliseconds_to_type(text: str) -> int:
     """How long a text may take to be typed key by key, on a busy machine."""
-    return 20 * len(text)
+    return 100 * len(text)
 
 
 def _is_settled(traffic: Traffic | None, same: float, waited: float) -> bool:
