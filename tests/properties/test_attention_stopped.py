@@ -11,7 +11,7 @@ from support.app_model import BUNDLE, PLAIN_INPUTS
 from support.change_model import BUNDLES, INPUTS
 from surehand.core.attention.decision import Finding
 from surehand.core.attention.reread import found
-from surehand.core.attention.stopped import control_of, still_entered
+from surehand.core.attention.stopped import control_of, identity_of, still_entered
 from surehand.core.workflow import replay
 from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.commands import Check, Choose, Fill, Record, Records, RecordsUnavailable
@@ -63,6 +63,11 @@ class TestWhatIsShown:
             "Click": ("Open", "button"),
         }
         assert ends == {"ReadTexts": ("", ""), "Save": ("Save", "button")}
+
+    def test_the_intended_record_is_told_by_what_its_page_shows(self) -> None:
+        shown = identity_of(replay.compile_plan(BUNDLE, PLAIN_INPUTS))
+
+        assert [(value.name, value.text) for value in shown] == [("patient", "0471"), ("birth_date", "1970-04-04")]
 
     def test_a_value_does_not_show_when_it_is_printed(self) -> None:
         values = still_entered(replay.compile_plan(BUNDLE, PLAIN_INPUTS), 0)

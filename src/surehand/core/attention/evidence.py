@@ -49,6 +49,7 @@ class LocalEvidence:
         role: Its role.
         address: The page's address.
         values: The values that are still to be typed, as they are typed, by the names of their controls.
+        identity: What the page of the intended record shows, by the names of its elements.
         frame: A picture of the stopped page: PNG in base64.
     """
 
@@ -56,6 +57,7 @@ class LocalEvidence:
     role: str = ""
     address: str = field(default="", repr=False)
     values: Values = field(default=(), repr=False)
+    identity: Values = field(default=(), repr=False)
     frame: str | None = field(default=None, repr=False)
 
 

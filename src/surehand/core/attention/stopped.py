@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from surehand.core.attention.evidence import Value
 from surehand.core.workflow.commands import Check, CheckPage, Choose, Click, Command, Fill, ReadValue, Save
-from surehand.core.workflow.replay import Instruction
+from surehand.core.workflow.replay import Identify, Instruction
 
 
 def control_of(command: Command) -> tuple[str, str]:
@@ -29,6 +29,16 @@ def control_of(command: Command) -> tuple[str, str]:
 def still_entered(plan: tuple[Instruction, ...], at: int) -> tuple[Value, ...]:
     """What a run would enter from this instruction on, by the names of the controls."""
     return tuple(value for instruction in plan[at:] for value in _entered(instruction.command))
+
+
+def identity_of(plan: tuple[Instruction, ...]) -> tuple[Value, ...]:
+    """What the page of the intended record shows, by the names of the elements that show it."""
+    return tuple(
+        Value(target.name, text)
+        for instruction in plan
+        if isinstance(instruction, Identify)
+        for target, text in zip(instruction.command.targets, instruction.expected, strict=True)
+    )
 
 
 def _entered(command: Command) -> Iterator[Value]:

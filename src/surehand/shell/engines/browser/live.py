@@ -11,16 +11,23 @@ import asyncio
 import base64
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Final
 
 from attrs import define, field
 
 from surehand.core.attention.evidence import LocalEvidence
-from surehand.core.attention.stopped import control_of, still_entered
+from surehand.core.attention.stopped import control_of, identity_of, still_entered
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.commands import BoundaryAnswer, Canceled, Finish, OutOfTime, Records
+from surehand.core.workflow.commands import (
+    BoundaryAnswer,
+    Canceled,
+    Finish,
+    OutOfTime,
+    Records,
+    RecordsUnavailable,
+)
 from surehand.core.workflow.replay import Checking, Ended, Entering, State, compile_plan, may_skip
 from surehand.shell.engines.base import Boundary, Job, Stop
 from surehand.shell.engines.browser.account import Account
@@ -28,17 +35,26 @@ from surehand.shell.engines.browser.page import RunPage
 from surehand.shell.engines.browser.readback import RecordChannel
 from surehand.shell.traces import Tracer
 
+#: Reads the records once, within so many seconds.
+ReadOnce = Callable[[float], Awaitable[Records | RecordsUnavailable]]
+
 #: Windows that are kept at the same time.
 MOST_WINDOWS: Final = 8
 
 
 @define
 class Progress:
-    """What a run may still do: stop until its save is asked for, then read back until ``read_until``."""
+    """What a run may still do: stop until its save is asked for, then read back until ``read_until``.
+
+    A read that begins behind ``last_read_at`` is the last one, and what it says stands for the polls that would follow:
+    on a busy machine each of them may take longer than the time between two of them.
+    """
 
     boundary: Boundary
     stop_at: float
+    last_read_at: float | None = None
     read_until: float | None = None
+    last: Records | RecordsUnavailable | None = None
 
     @classmethod
     def of(cls, job: Job, boundary: Boundary) -> "Progress":
@@ -59,6 +75,25 @@ class Progress:
         if self.boundary.stop_requested():
             return Canceled()
         return OutOfTime() if time.monotonic() > self.stop_at else None
+
+    def begin_to_read_back(self, deadline: float, grace: float) -> None:
+        """From now on only read: for so many seconds, and so many more for answers that are slow."""
+        self.last_read_at = time.monotonic() + deadline
+        self.read_until = self.last_read_at + grace
+
+    async def read(self, read: ReadOnce, usual: float) -> Records | RecordsUnavailable:
+        """Read the records, unless their last read is over."""
+        if self.last is not None:
+            return self.last
+        is_last = self.last_read_at is not None and time.monotonic() > self.last_read_at
+        seconds = self.seconds_to_read(usual)
+        answer = await read(seconds) if seconds else RecordsUnavailable()
+        self.last = answer if is_last else None
+        return answer
+
+    def seconds_to_wait(self, seconds: float) -> float:
+        """How long a wait between two reads is, when there is another one."""
+        return self.seconds_to_read(seconds) if self.last is None else 0.0
 
     def seconds_to_read(self, usual: float) -> float:
         """How long something may take after the save: as usual, or what the bound of the read-back leaves of it."""
@@ -94,7 +129,8 @@ class Session:
     def begin_leg(self, boundary: Boundary) -> None:
         """Go on under another boundary, with the time of a run."""
         fresh = Progress.of(self.job, boundary)
-        self.progress.boundary, self.progress.stop_at, self.progress.read_until = fresh.boundary, fresh.stop_at, None
+        self.progress.boundary, self.progress.stop_at = fresh.boundary, fresh.stop_at
+        self.progress.last_read_at = self.progress.read_until = self.progress.last = None
         self.account.is_signed_out = False
 
 
@@ -164,5 +200,6 @@ def shown(inputs: Mapping[str, str], session: Session, stop: Stop, picture: byte
         role=role,
         address=session.page.address,
         values=still_entered(plan, stop.at),
+        identity=identity_of(plan),
         frame=None if picture is None else base64.b64encode(picture).decode(),
     )
