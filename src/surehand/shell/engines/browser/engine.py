@@ -15,9 +15,9 @@ import asyncio
 import os
 import secrets
 import threading
-import time
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -484,7 +484,7 @@ class BrowserEngine:
             if isinstance(command, Save):
                 read_back = session.job.bundle.read_back
                 grace = _PAGES_GRACE if isinstance(read_back.source, PageRecords | RecordPage) else _READ_BACK_GRACE
-                progress.read_until = time.monotonic() + read_back.deadline_ms / 1000 + grace
+                progress.begin_to_read_back(read_back.deadline_ms / 1000, grace)
             elif isinstance(observation, Fault):
                 account.is_signed_out = observation.kind is FaultKind.SIGN_IN_SHOWN
                 # What was not waited for to its end, because the run is to stop, is no fault.
@@ -498,10 +498,9 @@ class BrowserEngine:
         match command:
             case ReadRecords(source=source):
                 usual = self._limits.pages_ms if isinstance(source, PageRecords | RecordPage) else self._limits.read_ms
-                seconds = session.progress.seconds_to_read(usual / 1000)
-                return await session.channel.read(command, seconds) if seconds else RecordsUnavailable()
+                return await session.progress.read(partial(session.channel.read, command), usual / 1000)
             case Wait(milliseconds=milliseconds):
-                await asyncio.sleep(session.progress.seconds_to_read(milliseconds / 1000))
+                await asyncio.sleep(session.progress.seconds_to_wait(milliseconds / 1000))
                 return Done()
             case Finish():
                 raise AssertionError("a run that is over asks for nothing")
