@@ -3,7 +3,7 @@
 Laws:
 
 - A record is told as it stands: its result, or that it cannot be read, or that the run goes on.
-- None of the three fixed pieces of evidence claims that something was saved.
+- None of the four fixed pieces of evidence claims that something was saved.
 """
 
 import pytest
@@ -14,16 +14,22 @@ from surehand.core.outcome.decide import claims, decide
 from surehand.core.outcome.evidence import (
     Approval,
     CallRefused,
+    CheckLevel,
+    Delivery,
     EarlierAttempts,
     Evidence,
+    ExecutionOutcome,
     Phase,
+    ProcessFact,
     RecordUnreadable,
     Refusal,
+    Report,
     RunObserved,
+    TransactionOutcome,
 )
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, project
-from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, STILL_RUNNING, kept_answer
+from surehand.core.request.answers import NO_REPORT, NOT_LAUNCHED, STILL_RUNNING, STOPPED_WHILE_WAITING, kept_answer
 from surehand.core.request.record import RunRecord
 
 RUN_ID = "run_" + "7" * 32
@@ -78,6 +84,7 @@ class TestTheFixedEvidenceClaimsNoSave:
             (STILL_RUNNING, Reason.RUNNING, Outcome.RUNNING, RecordChanged.UNKNOWN),
             (NO_REPORT, Reason.RESULT_UNREADABLE, Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN),
             (NOT_LAUNCHED, Reason.PLATFORM_ERROR, Outcome.DID_NOT_RUN, RecordChanged.NO),
+            (STOPPED_WHILE_WAITING, Reason.CANCELED, Outcome.DID_NOT_RUN, RecordChanged.NO),
         ],
     )
     def test_what_each_claims(
@@ -87,6 +94,19 @@ class TestTheFixedEvidenceClaimsNoSave:
 
         assert (reason, outcome, changed) == (decide(evidence), said.outcome, said.record_changed)
 
-    @pytest.mark.parametrize("evidence", [STILL_RUNNING, NO_REPORT, NOT_LAUNCHED])
+    @pytest.mark.parametrize("evidence", [STILL_RUNNING, NO_REPORT, NOT_LAUNCHED, STOPPED_WHILE_WAITING])
     def test_none_speaks_of_a_person_who_was_never_asked(self, evidence: RunObserved) -> None:
         assert Approval.NOT_ASKED is evidence.approval
+
+    def test_a_run_that_was_stopped_while_it_waited_did_nothing_and_checked_nothing(self) -> None:
+        """Nothing was sent, nothing was read, and the least is asked of a check: no part of it can carry a claim."""
+        canceled = Report(
+            TransactionOutcome.CANCELED,
+            ExecutionOutcome.HALTED,
+            success=False,
+            delivery=Delivery.NOT_SENT,
+            check=min(CheckLevel),
+            minimum=sorted(CheckLevel)[1],
+        )
+
+        assert (ProcessFact.EXITED_CLEANLY, canceled) == (STOPPED_WHILE_WAITING.process, STOPPED_WHILE_WAITING.report)
