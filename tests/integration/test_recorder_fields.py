@@ -1,6 +1,7 @@
 """What a person enters, chooses and checks, against real pages in a real Chromium."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 from playwright.async_api import FilePayload, Page
@@ -20,6 +21,7 @@ from support.recorder import (
 )
 from surehand.core.workflow.bundle import Key
 from surehand.core.workflow.recording import Checked, Chose, Clicked, Control, Entered, SecretEntered, Uploaded
+from surehand.core.workflow.target import Target
 
 
 @pytest.fixture
@@ -155,6 +157,31 @@ class TestEnter:
         tag = only(recorded(site, html, acts), Entered)
 
         assert (tag.value, tag.typed, tag.ended_by) == ("urgent", "urgent", Key.ENTER)
+
+    TAKEN: Final = """<p>urgent</p><section>
+        <label>Tag <input id="tag" onkeydown="if (event.key === 'Enter') { chips.textContent += this.value; AFTER }">
+        </label><p id="chips"></p></section>"""
+
+    @pytest.mark.parametrize(
+        ("after", "expected"),
+        [
+            ("this.value = ''", {by_attribute("id", "chips")}),
+            ("this.parentElement.remove()", {by_attribute("id", "chips")}),
+            ("chips.textContent = 'Urgent!'; this.value = ''", set[Target]()),
+            ("1", set[Target]()),
+        ],
+    )
+    def test_what_enter_takes_out_of_a_field_is_looked_for_beside_it(
+        self, site: Site, after: str, expected: set[Target]
+    ) -> None:
+        async def acts(page: Page) -> None:
+            await write(page, "Tag", "urgent")
+            await page.keyboard.press("Enter")
+
+        tag = only(recorded(site, self.TAKEN.replace("AFTER", after), acts), Entered)
+
+        assert (tag.value, tag.ended_by) == ("urgent", Key.ENTER)
+        assert unique(tag.shown) == expected
 
     def test_enter_that_sends_a_form_is_the_click_of_its_button(self, site: Site) -> None:
         html = (

@@ -520,6 +520,20 @@ class TestEntering:
         assert self.fill(bundle(played(keyed), **wanted), "tag").then == Key.ENTER
         assert self.fill(bundle(demonstrate(SHAPE, VALUES)), "note").then is None
 
+    @pytest.mark.parametrize(
+        ("ended_by", "matches", "expected"),
+        [(Key.ENTER, 1, by_test_id("remarks")), (Key.ENTER, 2, None), (None, 1, None)],
+    )
+    def test_a_text_that_a_key_takes_out_of_its_field_is_looked_for_where_it_stands_then(
+        self, ended_by: Key | None, matches: int, expected: Target | None
+    ) -> None:
+        there = (Candidate(by_test_id("more words"), 1), Candidate(by_test_id("remarks"), matches))
+        taken = Play(in_form=lambda tape: tape.enter("Tag", "more words", ended_by=ended_by, shown=there))
+
+        assert (
+            self.fill(bundle(played(taken), **{"field.tag.read_back": "not_part_of_record"}), "tag").shown == expected
+        )
+
     def test_a_search_is_no_part_of_the_record_and_names_the_row(self) -> None:
         made = bundle(demonstrate(evolve(ROW_SHAPE, search=True), VALUES))
 

@@ -111,6 +111,7 @@ class Tape:
         typed: str | None = None,
         before: bool = False,
         ended_by: Key | None = None,
+        shown: Candidates = (),
         candidates: Candidates | None = None,
         required: bool = True,
         max_length: int | None = None,
@@ -137,6 +138,7 @@ class Tape:
                 typed=value if typed is None else typed,
                 before=before,
                 ended_by=ended_by,
+                shown=shown,
             )
         )
 

@@ -115,7 +115,8 @@ class Entered:
     """A text was entered. ``value`` is what the field held when it was left; ``typed`` is what the keys wrote.
 
     ``value`` and ``typed`` differ where a widget rewrites what was typed. ``before`` says that the field held something
-    else before, ``ended_by`` which key was pressed last, if one did something.
+    else before, ``ended_by`` which key was pressed last, if one did something. ``shown`` is where the text stands once
+    the key has taken it out of the field.
     """
 
     place: Place
@@ -125,6 +126,7 @@ class Entered:
     typed: Seen = field(repr=False)
     before: bool = False
     ended_by: Key | None = None
+    shown: Candidates = field(default=())
 
 
 @frozen(kw_only=True)

@@ -159,7 +159,7 @@ const begin = el => {
   const text = secret ? '' : held(el);
   session = {
     id: newId(), el, secret, place: placeOf(look), candidates: candidatesFor(el, look), facts: secret ? null : factsOf(el),
-    before: text, typed: text, last: text, edited: false, key: null, pending: null, clicks: [],
+    before: text, typed: text, last: text, edited: false, key: null, pending: null, clicks: [], around: aroundOf(el),
   };
   // A field can open a list without a click.
   if (!secret && inAppeared(el) === null) opens({ actor: el, action: session });
@@ -192,8 +192,13 @@ const tellField = (done, at, key) => {
   return happened({
     kind: 'entered', place, candidates: lasting(candidates, el), facts: done.facts, value, typed: done.typed,
     before: done.before.replace(/[\ufeff\u200b]/g, '').trim() !== '',
-    ...(tookIt === null ? {} : { ended_by: tookIt }),
+    ...(tookIt === null ? {} : { ended_by: tookIt, shown: now === '' || !isShown(el) ? shownInstead(done, value) : [] }),
   }, { id, at, replaces: done.replaces ?? [] });
+};
+// Where a text stands that a key took out of its field.
+const shownInstead = (from, text) => {
+  const shows = standsIn(from, text, from.el);
+  return shows === null ? [] : waysToWhatShows(shows, from, text);
 };
 // The ways that still lead to the element once it was changed, if any do.
 const lasting = (candidates, el) => {
@@ -462,10 +467,14 @@ const clicked = (pressed, detail, at = null) => {
   else if (pressed.option !== null && opener !== null) later(() => taken(pressed, id, opener));
   if (pressed.option === null && !(opener !== null && inAppeared(actor) && isField)) opens(pressed, id);
 };
-const opens = ({ actor, action }, ...ids) => {
+// What holds no other field: in it stands what was chosen or entered here.
+const aroundOf = el => {
   const around = [];
-  for (let at = actor; at && at !== document.body && around.length < 5 && isAlone(actor, at); at = parentOf(at)) around.push(at);
-  opener = { ids, el: actor, around, action, searched: false, typed: '', text: optionText(actor), caption: short(captionBeside(actor)) };
+  for (let at = el; at && at !== document.body && around.length < 5 && isAlone(el, at); at = parentOf(at)) around.push(at);
+  return around;
+};
+const opens = ({ actor, action }, ...ids) => {
+  opener = { ids, el: actor, around: aroundOf(actor), action, searched: false, typed: '', text: optionText(actor), caption: short(captionBeside(actor)) };
 };
 const searchedBy = (el, id, typed) => {
   if (opener === null || !(opener.el === el || opener.el.contains(el) || el.contains(opener.el) || inAppeared(el))) return;

@@ -182,6 +182,6 @@ def _own_field(builder: Builder, slot: Slot, saved_on: str) -> ShownSlot | None:
     if not slot.texts[0] or not isinstance(step, FillStep | ChooseStep) or step.page.path != saved_on:
         return None
     if isinstance(step, FillStep):
-        return ShownSlot(slot.name, step.target, step.rule, entered=True)
+        return ShownSlot(slot.name, step.shown or step.target, step.rule, entered=True)
     is_group = step.control is ChoiceControl.RADIO
     return None if is_group else ShownSlot(slot.name, step.shown or step.target, Rule.CHOICE, entered=True)

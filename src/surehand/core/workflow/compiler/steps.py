@@ -273,6 +273,8 @@ def _entering_step(
         return _choose_step(builder, page, target, value, chosen)
     entered = tuple(action for action in actions if isinstance(action, Entered))
     keys = {action.ended_by for action in entered}
+    then = keys.pop() if len(keys) == 1 else None
+    shown = _shown_elsewhere(builder, entered)
     return FillStep(
         builder.new_id(f"enter_{slot.name}"[:40]),
         page,
@@ -280,17 +282,23 @@ def _entering_step(
         value,
         slot.readings[0].rule,
         entry=Entry.TYPE if first.facts.control is Control.EDITABLE else Entry.REPLACE,
-        then=keys.pop() if len(keys) == 1 else None,
+        then=then,
         part_of_record=part,
+        shown=shown if then else None,
     )
+
+
+def _shown_elsewhere(builder: Builder, actions: tuple[Entered | Chose, ...]) -> Target | None:
+    """What shows afterwards what was entered or chosen, in every recording."""
+    plain = tuple(Texts(shown.known) for shown in builder.shown)
+    found = common(tuple(action.shown for action in actions), plain)
+    return found[0] if found else None
 
 
 def _choose_step(
     builder: Builder, page: PageGate, target: Target, value: FromInput, actions: tuple[Chose, ...]
 ) -> ChooseStep:
     control = _CONTROLS.get(actions[0].facts.control, ChoiceControl.LIST)
-    plain = tuple(Texts(shown.known) for shown in builder.shown)
-    shown = common(tuple(action.shown for action in actions), plain)
     is_list = control is ChoiceControl.LIST
     return ChooseStep(
         builder.new_id(f"choose_{value.name}"[:40]),
@@ -299,7 +307,7 @@ def _choose_step(
         value,
         control,
         search=_search_by(actions) if is_list else None,
-        shown=shown[0] if is_list and shown else None,
+        shown=_shown_elsewhere(builder, actions) if is_list else None,
     )
 
 
