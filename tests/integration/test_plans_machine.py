@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from support.broken_plans import ActsFirst, ByAge
 from support.plan_machine import DyingRunners
 from support.plans import App, Fate, VirtualClock, around, definition, goal, write
 from surehand.core.orchestration.definition import WorkflowDefinition
-from surehand.core.orchestration.events import Command, Event
 from surehand.core.orchestration.refusal import PlanRefusal, RunRefused
 from surehand.core.orchestration.run import RunStatus, WorkflowRun
-from surehand.core.orchestration.step import advance
-from surehand.shell.orchestration.performing import perform
-from surehand.shell.orchestration.runner import Live, WorkflowRunner
+from surehand.shell.orchestration.runner import WorkflowRunner
 
 TestDyingRunners = DyingRunners.TestCase
 
@@ -22,29 +20,6 @@ class Forgetful(DyingRunners):
     """Takes every action in doubt for one that was not delivered."""
 
     forgets = True
-
-
-class ActsFirst(WorkflowRunner):
-    """Saves where a run stands after it acted, not before."""
-
-    def _driven(self, live: Live, run: WorkflowRun, commands: tuple[Command, ...]) -> WorkflowRun:
-        unsaved: list[tuple[WorkflowRun, Event]] = []
-        while commands:
-            event = perform(self._around, run, commands[0], lambda: False)
-            for each in unsaved:
-                self._saved(live.lease, *each)
-            unsaved = [(run, event)]
-            run, commands = advance(run, event)
-        for each in unsaved:
-            self._saved(live.lease, *each)
-        return run
-
-
-class ByAge(WorkflowRunner):
-    """Takes a lease for over because it is old."""
-
-    def _is_alive(self, owner: str) -> bool:  # noqa: ARG002 - it asks nobody
-        return False
 
 
 class JournalsLate(DyingRunners):
