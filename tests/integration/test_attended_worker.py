@@ -1,0 +1,129 @@
+"""Who performs: one worker owns the windows, on the one thread that executes runs, while every door stays free."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.attended_bench import AttendedBench, attended_bench
+from support.attended_worker import HELD, HELD_LATER, PLAIN
+from support.browser import eventually
+from surehand.core.attention.capability import DecisionRefusal
+from surehand.core.attention.decision import DecisionStatus
+from surehand.core.attention.pause import Action
+from surehand.core.outcome.reasons import Outcome, Reason
+from surehand.shell.locks import is_alive
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[AttendedBench]:
+    """A service with a worker that attends."""
+    with attended_bench(tmp_path) as opened:
+        yield opened
+
+
+def let_go(office: AttendedBench) -> None:
+    """Let what is held go on."""
+    office.app.with_suffix(".go").touch()
+
+
+def is_held(office: AttendedBench) -> bool:
+    """Whether the worker stands in a run that is held."""
+    return office.app.with_suffix(".reached").exists()
+
+
+class TestInterleaving:
+    """The worker does one thing at a time, in the order in which it came, and nobody else waits for it."""
+
+    def test_a_run_is_executed_while_a_pause_is_open(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note="stops")
+        other = office.bench.finished("second", note=PLAIN)
+        item = office.item_of(stopped.run_id)
+        request = office.ask(Action.CONTINUE, item)
+
+        assert (other.outcome, item.has_window) == (Outcome.DONE, True)
+        assert office.ended(request, stopped.run_id).status is DecisionStatus.COMPLETED
+        assert office.writes() == [PLAIN, "stops"]
+
+    def test_a_continue_waits_for_the_run_at_work_and_its_door_does_not(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note="stops")
+        item = office.item_of(stopped.run_id)
+        running = office.bench.call("second", note=HELD)
+        assert eventually(lambda: is_held(office))
+        request = office.ask(Action.CONTINUE, item)
+        meanwhile = office.again(request, Action.CONTINUE)
+        before = office.writes()
+        let_go(office)
+        other, receipt = office.bench.end_of(running), office.ended(request, stopped.run_id)
+
+        assert (meanwhile.status, before) == (DecisionStatus.PREPARED, [])
+        assert (other.outcome, receipt.status) == (Outcome.DONE, DecisionStatus.COMPLETED)
+        assert office.writes() == [HELD, "stops"]
+
+    def test_every_door_answers_while_a_run_goes_on_after_a_decision(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note=HELD_LATER)
+        request = office.ask(Action.CONTINUE, office.item_of(stopped.run_id))
+        assert eventually(lambda: office.again(request, Action.CONTINUE).status is DecisionStatus.DELIVERY_STARTED)
+        answer, cards = office.answer(stopped.run_id), office.bench.service.list_workflows()
+        second = office.ask(Action.REJECT, office.desk.items(1).items[0])
+        refused = office.desk.refused(1)[0]
+        let_go(office)
+
+        assert (answer.outcome, len(cards)) == (Outcome.NEEDS_REVIEW, 1)
+        assert (office.desk.receipt(second.idempotency_key), refused.refusal) == (None, DecisionRefusal.IN_PROGRESS)
+        assert office.ended(request, stopped.run_id).status is DecisionStatus.COMPLETED
+
+    def test_two_continues_under_two_keys_are_one(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note="stops")
+        item = office.item_of(stopped.run_id)
+        first, second = office.ask(Action.CONTINUE, item), office.ask(Action.CONTINUE, item)
+        receipt = office.ended(first, stopped.run_id)
+
+        assert (receipt.status, office.desk.receipt(second.idempotency_key)) == (DecisionStatus.COMPLETED, None)
+        assert office.writes() == ["stops"]
+
+
+class TestAfterAReview:
+    """What was reviewed is never retryable, under the same request id or by a repeat of the decision."""
+
+    def test_the_same_request_id_runs_nothing_more(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note="stops")
+        request = office.ask(Action.CONTINUE, office.item_of(stopped.run_id))
+        office.ended(request, stopped.run_id)
+        repeated = office.bench.finished("first", note="stops")
+
+        assert (repeated.outcome, repeated.replayed, repeated.run_id) == (Outcome.DONE, True, stopped.run_id)
+        assert office.writes() == ["stops"]
+
+    def test_a_rejected_run_stays_ended(self, office: AttendedBench) -> None:
+        stopped = office.bench.finished("first", note="stops")
+        request = office.ask(Action.REJECT, office.item_of(stopped.run_id))
+        office.ended(request, stopped.run_id)
+        repeated = office.bench.finished("first", note="stops")
+
+        assert (repeated.reason, repeated.safe_to_retry) == (Reason.STOPPED_BY_PERSON, False)
+        assert office.writes() == []
+
+
+class TestTheEndOfAServer:
+    """A server that ends leaves its pauses, without a window, and another one's worker opens it again."""
+
+    def test_a_window_goes_with_its_worker(self, tmp_path: Path) -> None:
+        with attended_bench(tmp_path) as first:
+            stopped = first.bench.finished("first", note="stops")
+            request = first.ask(Action.TEACH, first.item_of(stopped.run_id))
+            taught = first.ended(request, stopped.run_id)
+        with attended_bench(tmp_path) as second:
+            before = second.item_of(stopped.run_id)
+            assert second.bench.executor is not None
+            token = second.bench.executor.owner_token
+            second.desk.ask_opening(before.id)
+            assert eventually(lambda: second.item_of(stopped.run_id).has_window)
+            after = second.item_of(stopped.run_id)
+            receipt = second.ended(second.ask(Action.CONTINUE, after), stopped.run_id)
+            writes = second.writes()
+            alive = is_alive(second.bench.folder, token)
+
+        assert (taught.status, before.has_window) == (DecisionStatus.NEEDS_DEMONSTRATION, False)
+        assert Action.CONTINUE not in before.allowed_actions
+        assert (receipt.status, writes, alive) == (DecisionStatus.COMPLETED, ["stops"], True)
