@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from support.attention import KEY, STOPPED, asked, kept, pause, pause_id
+from support.attention_machine import as_the_machine, attention
 from support.command_line import surehand
 from support.service import Bench
 from support.stores import (
@@ -32,11 +34,14 @@ from support.stores import (
     run_id,
     started,
 )
+from surehand.core.attention.evidence import SealedEvidence, values_of
+from surehand.core.attention.pause import Action
 from surehand.core.outcome.evidence import OwnerGone, Phase
 from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.core.outcome.result import RunResult
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.trace import Trace
+from surehand.shell.attended.sealing import ATTENTION, EvidenceFiles
 from surehand.shell.fence.journal import JOURNALS, journal_path
 from surehand.shell.retention import Pruned, prune
 from surehand.shell.store import open_store
@@ -214,9 +219,43 @@ class TestPruning:
         missing = surehand(tmp_path, "runs", "prune", "--older-than", "1", "--runs-dir", "nowhere", "--dry-run")
 
         assert [
-            {"refusals": 3, "journals": 5, "traces": 2, "dry_run": True},
-            {"refusals": 3, "journals": 5, "traces": 2, "dry_run": False},
+            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "dry_run": True},
+            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "dry_run": False},
         ] == [json.loads(told.out) for told in (counted, dropped)]
         assert 1 == missing.code
         with closing(open_store(folder)) as store:
             assert 2 == len(store.recent(9))
+
+
+class TestSealedEvidence:
+    """What was sealed about a stopped run goes when nobody waits for it any more, and never before."""
+
+    @staticmethod
+    def aged(folder: Path, seconds: int) -> None:
+        for path in (folder / ATTENTION).iterdir():
+            os.utime(path, (BETWEEN + seconds, BETWEEN + seconds))
+
+    @pytest.mark.parametrize("opens", [opens_sqlite, OneMemory()])
+    def test_what_goes_and_what_stays(self, opens: OpensStores, tmp_path: Path) -> None:
+        files = EvidenceFiles(tmp_path, KEY)
+        with closing(opens(tmp_path)) as store:
+            part = attention(store)
+            for number in (1, 2, 3):
+                record = started(store.reserve(draft(number, f"entry-{number}")))
+                name = pause_id(number)
+                digest = files.write(name, record.run_id, record.bundle, SealedEvidence(inputs=values_of({"a": "b"})))
+                made = pause(number, run_id=record.run_id, evidence=digest)
+                part.keep_pause(kept(made))
+                if number != 3:
+                    store.finish(record.run_id, record.owner, result_of(record, STOPPED))
+                if number == 1:
+                    ended = asked(kept(made), Action.REJECT)
+                    part.decide(ended, lambda review, used, ended=ended: as_the_machine(review, used, ended))
+            files.write(pause_id(9), run_id(9), "", SealedEvidence(inputs=()))
+            self.aged(tmp_path, 1)
+            assert 0 == prune(store, tmp_path, BETWEEN, dry_run=False).evidence
+            self.aged(tmp_path, -1)
+            counted = prune(store, tmp_path, BETWEEN, dry_run=True)
+
+            assert 2 == counted.evidence == prune(store, tmp_path, BETWEEN, dry_run=False).evidence
+            assert (pause_id(2), pause_id(3)) == files.kept()

@@ -18,6 +18,7 @@ from attrs import evolve
 from support.browser import NOTE_FORM, OpenBoundary, Site, eventually, note_job, note_site
 from support.command_line import surehand
 from support.stores import DONE, draft, result_of, run_id, started
+from surehand.core.attention.decision import Finding
 from surehand.core.outcome.evidence import Delivery, Phase
 from surehand.core.outcome.result import RunResult
 from surehand.core.overview import RunReport, attempt_report
@@ -192,6 +193,14 @@ class TestThePage:
         assert NO_VALUES in page
         assert [] == active(page)
         assert "default-src 'none'" in page
+
+    def test_what_was_read_again(self) -> None:
+        result, report = a_run()
+        page = run_page(result, evolve(report, read_again=Finding.DIFFERS), None, None)
+
+        assert "read again later" in page
+        assert "differs" in page
+        assert "read again later" not in run_page(result, report, None, None)
 
     def test_what_is_not_known(self) -> None:
         result, report = a_run()

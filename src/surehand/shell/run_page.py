@@ -47,7 +47,7 @@ def run_page(result: RunResult, report: RunReport, trace: Trace | None, late: Ru
     """
     parts = [
         f"<h1>{_outcome(result)}</h1><p>{escape(result.what_happened)}</p><p><b>{escape(result.next_action)}</b></p>",
-        _table("The answer", ("", ""), _facts(result, late)),
+        _table("The answer", ("", ""), _facts(result, report, late)),
         _table("Attempts", ("attempt", "run", "began", "phase", "outcome", "record changed"), _attempts(report)),
         *_trace(trace),
         f"<p>{NO_VALUES}</p>",
@@ -59,7 +59,7 @@ def _outcome(result: RunResult) -> str:
     return f"{escape(result.outcome.value)} <small>{escape(result.reason.value)}</small>"
 
 
-def _facts(result: RunResult, late: RunResult | None) -> Iterable[Row]:
+def _facts(result: RunResult, report: RunReport, late: RunResult | None) -> Iterable[Row]:
     yield "run", f"<code>{escape(result.run_id)}</code>"
     yield "record changed", result.record_changed.value
     yield "safe to retry", "yes" if result.safe_to_retry else "no"
@@ -72,6 +72,8 @@ def _facts(result: RunResult, late: RunResult | None) -> Iterable[Row]:
         yield f"input {problem.input}", problem.problem.value
     for check in result.failed_checks:
         yield "failed check", check.value
+    if report.read_again is not None:
+        yield "read again later", report.read_again.value
     if late is not None:
         yield "reported too late", f"{late.reason.value}, record changed {late.record_changed.value}"
 

@@ -82,7 +82,7 @@ class EvidenceFiles:
         """The names of the pauses whose evidence is there."""
         if not self._folder.is_dir():
             return ()
-        return tuple(sorted(path.stem for path in self._folder.glob(f"att_*{_ENDING}")))
+        return tuple(sorted(filter(None, map(pause_of_file, self._folder.iterdir()))))
 
     @property
     def _folder(self) -> Path:
@@ -93,6 +93,11 @@ class EvidenceFiles:
 
     def _cipher(self) -> AESGCM:
         return AESGCM(derived_key(self.key, "evidence"))
+
+
+def pause_of_file(path: Path) -> str | None:
+    """The pause whose evidence a file bears by its name; ``None`` for any other file."""
+    return path.stem if path.suffix == _ENDING and path.stem.startswith("att_") else None
 
 
 def _bound_to(pause_id: str, run_id: str, bundle: str) -> bytes:

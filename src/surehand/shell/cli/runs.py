@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from attrs import asdict
 
 from surehand.core.outcome.result import EngineName, Mode, RunResult
+from surehand.core.overview import RunReport
 from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
@@ -111,12 +113,12 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
     with Surehand.open(runs_dir) as hand:
         try:
             result = hand.get_run(run_id)
-            report = hand.get_run_report(run_id) if as_html else None
+            report = hand.get_run_report(run_id)
         except UnknownRunError:
             click.echo("No run is known by this run id.", err=True)
             ctx.exit(NOT_IN_ORDER)
     folder = settings(runs_dir).state_folder
-    if report is not None:
+    if as_html:
         from surehand.shell.run_page import run_page  # noqa: PLC0415 - only for a page
         from surehand.shell.traces import TRACES, read_trace  # noqa: PLC0415 - as above
 
@@ -124,6 +126,7 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
     else:
         print_result(result, as_json=as_json)
         _print_late(folder, run_id, beside_json=as_json)
+        _print_read_again(report, beside_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
 
 
@@ -134,10 +137,11 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
 @json_option
 @click.pass_context
 def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
-    """Drop old records of refused calls, old journals of the write fence, and old traces of runs.
+    """Drop old records of refused calls, journals of the write fence, traces of runs, and evidence of stopped runs.
 
     Runs are never dropped: their request ids are answered for ever, with the same result. A refused call reserved
-    nothing; once its record is dropped its run id is not known any more.
+    nothing; once its record is dropped its run id is not known any more. The evidence of a run that still waits for a
+    person stays.
     """
     from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.retention import prune  # noqa: PLC0415 - as above
@@ -150,11 +154,11 @@ def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | No
         click.echo(f"Error: the run store cannot be pruned ({error.check.value}).", err=True)
         ctx.exit(NOT_IN_ORDER)
     if as_json:
-        counts = {"refusals": pruned.refusals, "journals": pruned.journals, "traces": pruned.traces}
-        print_json({**counts, "dry_run": dry_run})
+        print_json({**asdict(pruned), "dry_run": dry_run})
     else:
         click.echo(
-            f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}. Traces: {pruned.traces}."
+            f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}. Traces: {pruned.traces}. "
+            f"Evidence of stopped runs: {pruned.evidence}."
         )
         click.echo("Nothing was dropped." if dry_run else "They are dropped.")
 
@@ -198,6 +202,15 @@ def _print_late(folder: Path, run_id: str, *, beside_json: bool) -> None:
         click.echo(
             f"The process of this run reported after the run was ended: {late.reason.value}, "
             f"record changed {late.record_changed.value}. The answer stays as it is; look at the record in the app.",
+            err=beside_json,
+        )
+
+
+def _print_read_again(report: RunReport, *, beside_json: bool) -> None:
+    """What the record showed when a person had it read again, if one did."""
+    if report.read_again is not None:
+        click.echo(
+            f"The record was read again after the run: {report.read_again.value}. The answer stays as it is.",
             err=beside_json,
         )
 
