@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from support.stopped import Stopped, StoppedRuns
-from surehand.core.attention.decision import DecisionRequest, Door
-from surehand.core.attention.pause import Action, DeliveryState
+from surehand.core.attention.capability import DecisionRefusal
+from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door
+from surehand.core.attention.pause import DECIDE_SECONDS, Action, DeliveryState
 from surehand.core.outcome.wording import OVERDUE
 from surehand.shell.api import Surehand
+from surehand.shell.attended.answers import awaited
 from surehand.shell.attended.desk import AttendedDesk
+from surehand.shell.clock import SystemClock
 from surehand.shell.store import open_store
 
 
@@ -62,6 +65,42 @@ class TestAnAgentIsNotToldToWaitForNothing:
             told = hand.get_run(stopped.run_id)
 
         assert (told.reason.value, told.safe_to_retry) == ("stopped_by_person", False)
+
+
+class Later(SystemClock):
+    """The system's clock, so many seconds later by the date."""
+
+    def __init__(self, seconds: int) -> None:
+        self._seconds = seconds
+
+    def now(self) -> int:
+        """Seconds since the epoch."""
+        return super().now() + self._seconds
+
+
+class TestALateYesIsNoYes:
+    """After the end a decision is refused; receipt, audit line and the agent's text say so, and credit nobody."""
+
+    @pytest.mark.parametrize(("seconds", "late"), [(DECIDE_SECONDS - 60, False), (DECIDE_SECONDS, True)])
+    def test_in_the_receipt_the_audit_and_the_text(self, runs: StoppedRuns, seconds: int, late: bool) -> None:
+        stopped, clock = runs.stop(), Later(seconds)
+        shown = desk_of(runs).item(stopped.attention_id)
+        desk = AttendedDesk(runs.attention, runs.files, clock=clock)
+        assert shown is not None
+        record = runs.store.load(stopped.run_id)
+        assert record is not None
+        assert record.result is not None
+        text = awaited(runs.store, record.result, clock).next_action
+
+        request = DecisionRequest(shown.id, shown.capability_digest or "", "key-of-a-late-yes-16", confirm=True)
+        receipt = desk.decide(request, Action.TEACH, Door.TERMINAL)
+        refused = [line.refusal for line in desk.refused()]
+
+        assert (text == OVERDUE) is late
+        assert receipt.status is (DecisionStatus.REFUSED if late else DecisionStatus.NEEDS_DEMONSTRATION)
+        assert receipt.reason is (DecisionRefusal.CAPABILITY_EXPIRED if late else None)
+        assert refused == ([DecisionRefusal.CAPABILITY_EXPIRED] if late else [])
+        assert len(runs.attention.decisions(stopped.run_id)) == (0 if late else 1)
 
 
 class TestWhatWasReadAgainStandsBesideTheAnswer:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.command_line import surehand
-from support.stopped import CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns
+from support.stopped import BORN, CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns
 from support.terminal import at_terminal
 from surehand.core.attention.pause import Action, DeliveryState
 from surehand.core.outcome.evidence import PauseCategory
@@ -76,7 +76,8 @@ class TestWhatStandsAtATerminalOnly:
         codes = [desk.code(stopped.attention_id, action) for action in (Action.CONTINUE, Action.SKIP)]
         screen = at_terminal(tmp_path, "attend", "show", stopped.attention_id, "--runs-dir", "runs").screen
 
-        assert [text for text in (TYPED, SEEN, PLACE) if text in screen] == [TYPED, SEEN, PLACE]
+        assert [text for text in (TYPED, BORN, PLACE) if text in screen] == [TYPED, BORN, PLACE]
+        assert (f"{SEEN} textbox" in screen, repr(f"{SEEN} textbox") in screen) == (False, True)
         assert [code in screen for code in codes if code is not None] == [True, True]
 
     def test_a_pipe_and_json(self, tmp_path: Path, runs: StoppedRuns) -> None:

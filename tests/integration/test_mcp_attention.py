@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import pytest
 from attrs import evolve, frozen
@@ -19,6 +20,7 @@ from support.stopped import CANARIES, Stopped, StoppedRuns
 from support.stores import HALTED
 from surehand.core.attention.capability import CODE_TRIES, DecisionRefusal
 from surehand.core.attention.decision import DecisionStatus
+from surehand.core.attention.form import Confirmed
 from surehand.core.attention.pause import Action, AttentionItem, DeliveryState
 from surehand.core.modes import DECISIONS, ROWS, Flags, Row, Start, choose
 from surehand.core.outcome.evidence import PauseCategory
@@ -361,6 +363,14 @@ class TestOnlyAConfirmedFormDecides:
         asyncio.run(silence())
 
         assert bench.standing(stopped) == before
+
+    def test_a_judge_that_takes_any_answer_would_be_caught(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.shell.mcp.attention.judge_answer", mock.Mock(return_value=Confirmed()))
+        stopped = bench.runs.stop()
+        before = bench.standing(stopped)
+        bench.decide(Action.REJECT, stopped, lambda _form: FormAnswer(Did.DECLINE))
+
+        assert bench.standing(stopped) != before
 
     def test_a_confirmed_one_does(self, bench: Bench) -> None:
         stopped = bench.runs.stop()

@@ -3,12 +3,13 @@
 import json
 import re
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from surehand.core.attention.form import form_message, form_schema, judge_answer
+from surehand.core.attention.form import action_words, box_words, form_message, form_schema, judge_answer
 from surehand.core.attention.pause import Action, PauseView
 
 ITEM = "att_0123456789abcdef01234567"
@@ -72,6 +73,13 @@ class TestEachActionAsksItsOwnQuestion:
 
             assert asked.count(ITEM) == 1 + with_code
             assert len(asked) <= 1000
+
+    @pytest.mark.parametrize("action", Action)
+    def test_other_doors_ask_in_the_same_words(self, action: Action) -> None:
+        box: Any = form_schema(action, with_code=False)["properties"]
+
+        assert action_words(action) in form_message(action, ITEM, PauseView.HUMAN_STEP, with_code=False)
+        assert box_words(action) == box["confirm"]["title"]
 
     @pytest.mark.parametrize("action", Action)
     def test_every_field_is_required(self, action: Action) -> None:

@@ -23,7 +23,8 @@ from surehand.shell.store.base import RunStore
 
 #: Words that stand in the evidence of every stop, and that no agent may see.
 TYPED: Final = "canary of a note 4711"
-SEEN: Final = "canary of a label"
+SEEN: Final = "canary of a label \x1b[31m"
+BORN: Final = "1901-03-14 canary"
 PLACE: Final = "http://canary.example/patients/4711"
 CANARIES: Final = ("canary", "4711", "add_triage_note")
 
@@ -130,5 +131,12 @@ def _evidence(sent: bool) -> SealedEvidence:
         inputs=(Value("note", TYPED),),
         guarded=sealed(records),
         baseline=sealed(records) if sent else None,
-        local=LocalEvidence(control=SEEN, role="textbox", address=PLACE, values=(Value("note", TYPED),), frame=FRAME),
+        local=LocalEvidence(
+            control=SEEN,
+            role="textbox",
+            address=PLACE,
+            identity=(Value("born", BORN),),
+            values=(Value("note", TYPED),),
+            frame=FRAME,
+        ),
     )

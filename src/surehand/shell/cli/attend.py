@@ -31,7 +31,7 @@ from surehand.shell.store.base import StoreError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from surehand.core.attention.evidence import LocalEvidence
+    from surehand.core.attention.evidence import LocalEvidence, Value
     from surehand.shell.attended.desk import AttendedDesk
 
 LIST_EPILOG: Final = """\b
@@ -230,6 +230,7 @@ def opened_desk(ctx: click.Context, runs_dir: str | None) -> "Generator[Attended
 
 
 def leave(ctx: click.Context, sentence: str) -> NoReturn:
+    """End the command with a sentence, as not in order."""
     click.echo(sentence, err=True)
     ctx.exit(NOT_IN_ORDER)
 
@@ -270,14 +271,27 @@ def _print_protected(desk: "AttendedDesk", item: AttentionItem) -> None:
     if evidence is not None:
         console.print("Only at this computer:")
         for name, text in (("control", f"{evidence.control} {evidence.role}".strip()), ("address", evidence.address)):
-            console.print(f"  {name:15} {text or '-'}", markup=False)
-        for value in evidence.values:
-            console.print(f"  {value.name:15} {value.text!r}", markup=False)
+            console.print(f"  {name:15} {_printable(text) or '-'}", markup=False)
+        _print_values("Intended record:", evidence.identity)
+        _print_values("Still to be typed:", evidence.values)
     for action in item.allowed_actions:
         if action in IN_WINDOW:
             console.print(
                 f"  code            {desk.code(item.id, action)}  to {action.value} by a form of an agent's client"
             )
+
+
+def _print_values(title: str, values: "tuple[Value, ...]") -> None:
+    console = make_console()
+    if values:
+        console.print(title)
+    for value in values:
+        console.print(f"  {_printable(value.name):15} {value.text!r}", markup=False)
+
+
+def _printable(text: str) -> str:
+    """What stood in the app, harmless to a terminal."""
+    return text if text.isprintable() else repr(text)
 
 
 def _write_frame(ctx: click.Context, path: Path, evidence: "LocalEvidence | None") -> None:
