@@ -15,8 +15,8 @@ from pathlib import Path
 import click
 from attrs import asdict
 
+from surehand.core.attention.decision import Finding
 from surehand.core.outcome.result import EngineName, Mode, RunResult
-from surehand.core.overview import RunReport
 from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
@@ -113,20 +113,19 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
     with Surehand.open(runs_dir) as hand:
         try:
             result = hand.get_run(run_id)
-            report = hand.get_run_report(run_id)
+            report = hand.get_run_report(run_id) if as_html else None
         except UnknownRunError:
             click.echo("No run is known by this run id.", err=True)
             ctx.exit(NOT_IN_ORDER)
     folder = settings(runs_dir).state_folder
-    if as_html:
+    if report is not None:
         from surehand.shell.run_page import run_page  # noqa: PLC0415 - only for a page
         from surehand.shell.traces import TRACES, read_trace  # noqa: PLC0415 - as above
 
-        click.echo(run_page(result, report, read_trace(folder / TRACES, run_id), _late(folder, run_id)))
+        click.echo(run_page(result, report, read_trace(folder / TRACES, run_id), _beside(folder, run_id)[0]))
     else:
         print_result(result, as_json=as_json)
-        _print_late(folder, run_id, beside_json=as_json)
-        _print_read_again(report, beside_json=as_json)
+        _print_beside(folder, run_id, beside_json=as_json)
     ctx.exit(EXIT_CODES[result.outcome])
 
 
@@ -195,33 +194,30 @@ def accept_restored_store(ctx: click.Context, yes: bool, runs_dir: str | None, a
         click.echo(f"Requests that the store had lost and that never run again: {accepted.lost}.")
 
 
-def _print_late(folder: Path, run_id: str, *, beside_json: bool) -> None:
-    """What the run's owner said too late, if it did."""
-    late = _late(folder, run_id)
+def _print_beside(folder: Path, run_id: str, *, beside_json: bool) -> None:
+    """What the run's owner said too late, and what was read again, if either is there."""
+    late, finding = _beside(folder, run_id)
     if late is not None:
         click.echo(
             f"The process of this run reported after the run was ended: {late.reason.value}, "
             f"record changed {late.record_changed.value}. The answer stays as it is; look at the record in the app.",
             err=beside_json,
         )
-
-
-def _print_read_again(report: RunReport, *, beside_json: bool) -> None:
-    """What the record showed when a person had it read again, if one did."""
-    if report.read_again is not None:
+    if finding is not None:
         click.echo(
-            f"The record was read again after the run: {report.read_again.value}. The answer stays as it is.",
-            err=beside_json,
+            f"The record was read again after the run: {finding.value}. The answer stays as it is.", err=beside_json
         )
 
 
-def _late(folder: Path, run_id: str) -> RunResult | None:
-    """What the run's owner said too late; a store that cannot be read now has said so already."""
+def _beside(folder: Path, run_id: str) -> tuple[RunResult | None, Finding | None]:
+    """What stands beside the answer of a run; a store that cannot be read now has said so already."""
+    from surehand.shell.attended.answers import read_again  # noqa: PLC0415 - after the arguments were understood
+
     try:
         with closing(open_store(folder, read_only=True)) as store:
-            return store.late_report(run_id)
+            return store.late_report(run_id), read_again(store, run_id)
     except StoreError:
-        return None
+        return None, None
 
 
 def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:
