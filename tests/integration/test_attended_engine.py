@@ -5,16 +5,20 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from attrs import evolve
 from playwright.async_api import Page
 
 from support.attended import CHOOSING, FORM, Office, choice_site, office
-from support.browser import Site
+from support.browser import NOTE_BUNDLE, SHORT, Site, button
 from surehand.core.attention.capability import DecisionRefusal
 from surehand.core.attention.decision import DecisionStatus, Finding
 from surehand.core.attention.pause import Action, DeliveryState, ItemStatus
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.core.workflow import replay
+from surehand.core.workflow.bundle import ClickStep
+from surehand.core.workflow.target import PageGate
+from surehand.shell.engines.browser import live
 from surehand.shell.sandbox.process import SandboxApp
 from surehand.shell.sandbox.workflow import sandbox_bundle
 
@@ -312,3 +316,55 @@ class TestEvidence:
         assert item.has_frame
         assert (seen.frame or "").startswith("iVBORw0KGgo")
         assert [b"PNG" in each or NOTE["note"].encode() in each for each in kept] == [False]
+
+
+class TestWhatWasDecidedAbout:
+    """Other inputs, or another bundle, than those that were decided about are not gone on with."""
+
+    def test_inputs_that_were_changed_after_the_decision(self, room: Office, site: Site) -> None:
+        inputs = dict(NOTE)
+        stopped = room.run(CHOOSING, inputs, site.target)
+        room.engine.by_hand(open_right)
+        request = room.ask(Action.CONTINUE)
+        inputs["note"] = "something else"
+        room.performer.look()
+        receipt = room.receipt(request)
+
+        assert (receipt.status, receipt.reason) == (DecisionStatus.REFUSED, DecisionRefusal.INPUTS_CHANGED)
+        assert room.answer(stopped.run_id).outcome is Outcome.NEEDS_REVIEW
+        assert site.posts == []
+
+
+class TestSkip:
+    """A step that a person declared optional may be left out; the rest of the run is what it was."""
+
+    def test_an_optional_click_whose_target_is_missing(self, room: Office, site: Site) -> None:
+        banner = ClickStep("close", PageGate("/new", CHOOSING.save.page.landmark), button("Close"), optional=True)
+        bundle = evolve(NOTE_BUNDLE, steps=(NOTE_BUNDLE.steps[0], banner, *NOTE_BUNDLE.steps[1:]))
+        stopped = room.run(bundle, NOTE, site.target)
+        item = room.item()
+        receipt = room.decide(Action.SKIP, item)
+
+        assert (item.category, Action.SKIP in item.allowed_actions) == (PauseCategory.RESOLUTION, True)
+        assert receipt.status is DecisionStatus.COMPLETED
+        assert (room.answer(stopped.run_id).outcome, len(site.posts)) == (Outcome.DONE, 1)
+
+
+class TestMostWindows:
+    """Windows are bounded in number: the oldest goes for a new one."""
+
+    def test_the_oldest_is_closed(self, room: Office, site: Site) -> None:
+        with mock.patch.object(live.LiveWindows.__init__, "__defaults__", (1,)):
+            room.engine = type(room.engine)(room.folder / "fence", limits=SHORT, attended=True)
+        room.performer = evolve(room.performer, engine=room.engine)
+        try:
+            first = room.run(CHOOSING, NOTE, site.target)
+            second = room.run(CHOOSING, {"note": "another"}, site.target)
+            room.performer.look()
+            held = room.engine.windows()
+            shown = {each.run_id: each.has_window for each in room.desk.items(5).items}
+        finally:
+            room.engine.close()
+
+        assert held == {second.run_id}
+        assert shown == {first.run_id: False, second.run_id: True}
