@@ -37,7 +37,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from mutation.operators import Enums, Mutant, enums_of, mutants, original
-from mutation.scores import HEADING, PAGE, ROOT, Score, keep, line, page, read, together
+from mutation.scores import HEADING, PAGE, ROOT, Kept, Score, keep, line, page, read, together
 from mutation.targets import TARGETS, Target
 
 #: The share of the mutants that are not equivalent which the tests have to kill.
@@ -270,6 +270,11 @@ def named_survivors(kind: str) -> dict[str, dict[str, str]]:
     return named.get(kind, {})
 
 
+def page_of(kept: Sequence[Kept]) -> str:
+    """The page of these scores, as it has to stand in the documentation."""
+    return page(kept, [target.module for target in TARGETS], named_survivors("known"))
+
+
 def prepare() -> None:
     os.chdir(ROOT)
     sys.path.insert(0, str(_SOURCE))
@@ -315,7 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line(scores[-1]), flush=True)  # noqa: T201 - as above
         if chosen.keep:
             keep(scores[-1], part=bool(target.only) or not target.texts)
-            PAGE.write_text(page(read(), named_survivors("known")), encoding="utf-8")
+            PAGE.write_text(page_of(read()), encoding="utf-8")
     total = together("all", scores)
     print("\n".join([line(total), *(f"not accounted for: {name}" for name in total.surprises)]))  # noqa: T201 - as above
     return int(any(score.surprises or score.share < REQUIRED for score in scores))

@@ -144,9 +144,12 @@ def read() -> tuple[Kept, ...]:
     return cattrs.structure(json.loads(_KEPT.read_text(encoding="utf-8")), tuple[Kept, ...]) if _KEPT.exists() else ()
 
 
-def page(kept: Sequence[Kept], known: Mapping[str, Mapping[str, str]]) -> str:
-    """The page, of the kept scores and of the survivors that are no equivalents."""
-    return "\n".join([_HEAD, *_numbers(kept), "", *_survivors(kept, known)]) + "\n"
+def page(kept: Sequence[Kept], modules: Sequence[str], known: Mapping[str, Mapping[str, str]]) -> str:
+    """The page, of the kept scores of these modules and of the survivors that are no equivalents."""
+    targeted = [each for each in kept if each.score.module in modules]
+    shown = sorted(targeted, key=lambda each: each.score.module.rpartition("."))
+    missing = [module for module in modules if module not in {each.score.module for each in kept}]
+    return "\n".join([_HEAD, *_numbers(shown), *_without_score(missing), "", *_survivors(shown, known)]) + "\n"
 
 
 def _numbers(kept: Sequence[Kept]) -> Iterator[str]:
@@ -161,6 +164,14 @@ def _numbers(kept: Sequence[Kept]) -> Iterator[str]:
     yield ""
     yield f"Machine: {'; '.join(sorted({each.machine for each in kept}))}, on which other work ran as well."
     yield "The digest names the text of the module that was measured."
+
+
+def _without_score(modules: Sequence[str]) -> Iterator[str]:
+    if modules:
+        yield ""
+        yield "Of these targets no run has been kept yet:"
+        yield ""
+        yield from (f"- `{module}`" for module in modules)
 
 
 def _row(name: str, score: Score, day: str, digest: str) -> str:
