@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "demo": "surehand.shell.cli.demo",
     "run": "surehand.shell.cli.run",
     "runs": "surehand.shell.cli.runs",
+    "plan": "surehand.shell.cli.plan",
     "attend": "surehand.shell.cli.attend",
     "console": "surehand.shell.cli.console",
     "compile": "surehand.shell.cli.compile",

@@ -1,0 +1,366 @@
+"""``surehand plan``: plans of several steps, checked, run, taken up and drawn.
+
+Laws of this module:
+
+- Inputs come from a file or from standard input, as those of a run do.
+- What is shown of a run holds names of steps, counts and closed words, never a value.
+- Ctrl+C stops a plan where it can go on later: what acts comes to its end first.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn, TypedDict, TypeVar, Unpack
+
+import click
+
+from surehand.core.orchestration.refusal import PlanRefusal
+from surehand.shell.cli.app import (
+    EXIT_CODES,
+    EXIT_TABLE,
+    NOT_IN_ORDER,
+    bundle_options,
+    engine_option,
+    json_option,
+    runs_dir_option,
+)
+from surehand.shell.config import BundleArguments, settings
+
+if TYPE_CHECKING:
+    from surehand.core.orchestration.definition import WorkflowDefinition
+    from surehand.core.orchestration.refusal import RunRefused
+    from surehand.core.orchestration.run import WorkflowRun
+    from surehand.shell.orchestration.loader import Definitions
+    from surehand.shell.orchestration.runner import WorkflowRunner
+
+CHECK_EPILOG: Final = """\b
+Examples:
+  surehand plan check referral.toml --bundles workflows
+  surehand plan check referral.toml --json
+"""
+
+RUN_EPILOG: Final = f"""\b
+Examples:
+  surehand plan run referral.toml --inputs referral.json --request-id referral-17
+  surehand plan run referral.toml --bundles workflows --inputs - --request-id referral-17 --json
+
+{EXIT_TABLE}
+"""
+
+RESUME_EPILOG: Final = f"""\b
+Examples:
+  surehand plan resume plan_0123456789abcdef0123456789abcdef
+
+{EXIT_TABLE}
+"""
+
+GRAPH_EPILOG: Final = """\b
+Examples:
+  surehand plan graph referral.toml > referral.mmd
+  surehand plan graph plan_0123456789abcdef0123456789abcdef
+"""
+
+_RUN_PREFIX: Final = "plan_"
+
+#: Refusals that are about the plan itself.
+_ABOUT_THE_PLAN: Final = (PlanRefusal.INVALID_DEFINITION, PlanRefusal.DEFINITION_CHANGED)
+
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., object])
+
+
+class Installation(TypedDict):
+    """What the options say about the workflows that the steps run."""
+
+    bundles: str | None
+    profile: str | None
+    policy: str | None
+    key_file: Path | None
+    url: tuple[str, ...]
+    sandbox_engine: str | None
+    runs_dir: str | None
+
+
+@click.group()
+def command() -> None:
+    """Check, run, take up, list and draw plans: several workflows in one order, none of them twice."""
+
+
+def installation_options(function: CommandFunction) -> CommandFunction:
+    """Which workflows the steps run."""
+    return bundle_options(engine_option("--sandbox-engine")(runs_dir_option(json_option(function))))
+
+
+@command.command("check", epilog=CHECK_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@installation_options
+@click.pass_context
+def check_plan(ctx: click.Context, /, file: Path, as_json: bool, **installation: Unpack[Installation]) -> None:
+    """Say every fault of the plan in FILE, at its place, or that there is none. Nothing runs."""
+    from returns.result import Failure  # noqa: PLC0415 - after the arguments were understood
+
+    from surehand.shell.orchestration.loader import DefinitionError, load_definition  # noqa: PLC0415 - as above
+
+    try:
+        definition = load_definition(file)
+    except DefinitionError as error:
+        faults, sentence = error.faults, str(error)
+    else:
+        with _runner(installation) as runner:
+            checked = runner.check(definition)
+        faults = checked.failure() if isinstance(checked, Failure) else ()
+        sentence = ""
+    _print_faults(
+        [(".".join(map(str, fault.path)), fault.problem.value) for fault in faults], sentence, as_json=as_json
+    )
+    ctx.exit(NOT_IN_ORDER if faults or sentence else 0)
+
+
+@command.command("run", epilog=RUN_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--inputs", "source", metavar="FILE|-", help="A JSON object of texts by input name.  [default: none]")
+@click.option("--request-id", required=True, help="Your id of this work: one for each, the same for every retry.")
+@installation_options
+@click.pass_context
+def run_plan(
+    ctx: click.Context,
+    /,
+    file: Path,
+    source: str | None,
+    request_id: str,
+    as_json: bool,
+    **installation: Unpack[Installation],
+) -> None:
+    """Go through the plan in FILE until it ends or stops for a person.
+
+    The same request id is the same run: one that was interrupted is taken up, one that ended is told again.
+    """
+    from surehand.core.request.keys import NotARequestIdError  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.cli.run import read_inputs  # noqa: PLC0415 - as above
+
+    definition = _read(ctx, file)
+    inputs = {} if source is None else read_inputs(source)
+    with _runner(installation) as runner:
+        try:
+            told = runner.run(definition, inputs, request_id)
+        except NotARequestIdError:
+            raise click.BadParameter(
+                "1 to 200 letters, digits and . _ : -, the first a letter or a digit", param_hint="--request-id"
+            ) from None
+        told = _gone_on(runner, told)
+    _tell(ctx, told, definition.definition_id, as_json=as_json)
+
+
+@command.command("resume", epilog=RESUME_EPILOG)
+@click.argument("run_id", metavar="PLAN_RUN")
+@click.option("--plan", "file", type=click.Path(path_type=Path, dir_okay=False), help="The plan as it is today.")
+@installation_options
+@click.pass_context
+def resume_plan(
+    ctx: click.Context, /, run_id: str, file: Path | None, as_json: bool, **installation: Unpack[Installation]
+) -> None:
+    """Take the run PLAN_RUN up where it stands; no step that ended runs again."""
+    today = None if file is None else _One(_read(ctx, file))
+    with _runner(installation, today) as runner:
+        told = runner.resume(run_id)
+    _tell(ctx, told, None, as_json=as_json)
+
+
+@command.command("cancel")
+@click.argument("run_id", metavar="PLAN_RUN")
+@installation_options
+@click.pass_context
+def cancel_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installation: Unpack[Installation]) -> None:
+    """Wish that the run PLAN_RUN stops: before its next step, or at once where it only waits."""
+    from surehand.shell.output import print_json  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
+
+    with _runner(installation) as runner:
+        try:
+            wished = runner.cancel(run_id)
+        except StoreError:
+            _no_store(ctx)
+    if as_json:
+        print_json({"wished": wished})
+    else:
+        click.echo("It stops as soon as it can." if wished else "It is not known, or does not go on any more.")
+    ctx.exit(0 if wished else NOT_IN_ORDER)
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs on one page.")
+@installation_options
+@click.pass_context
+def list_plans(ctx: click.Context, /, limit: int, as_json: bool, **installation: Unpack[Installation]) -> None:
+    """List the runs of plans, the newest first."""
+    from surehand.core.request.record import instant  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.output import make_console, print_json  # noqa: PLC0415 - as above
+    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
+
+    with _runner(installation) as runner:
+        try:
+            runs = runner.runs(limit)
+        except StoreError:
+            _no_store(ctx)
+    rows = [
+        {
+            "plan_run_id": each.run_id,
+            "plan": each.definition_id,
+            "status": each.status.value,
+            "step": each.current_step_id,
+            "steps": each.steps,
+            "created_at": instant(each.created_at),
+            "is_gone_through": each.alive,
+        }
+        for each in runs
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo("No plan was run here.")
+    for row in rows:
+        state = f"{row['status']}" + ("" if row["status"] != "running" or row["is_gone_through"] else ", interrupted")
+        make_console().print(f"{row['plan_run_id']}  {row['created_at']}  {state:24}{row['plan']}  {row['step'] or ''}")
+
+
+@command.command("show")
+@click.argument("run_id", metavar="PLAN_RUN")
+@installation_options
+@click.pass_context
+def show_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installation: Unpack[Installation]) -> None:
+    """Show how the run PLAN_RUN stands, step by step."""
+    with _runner(installation) as runner:
+        _tell(ctx, _known(ctx, runner, run_id), None, as_json=as_json)
+
+
+@command.command("graph", epilog=GRAPH_EPILOG)
+@click.argument("shown", metavar="FILE|PLAN_RUN")
+@installation_options
+@click.pass_context
+def graph_plan(ctx: click.Context, /, shown: str, as_json: bool, **installation: Unpack[Installation]) -> None:
+    """Draw the plan in a file, or the way that a run took through its plan, as a Mermaid flowchart."""
+    from surehand.core.orchestration.graph import graph  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.output import print_json  # noqa: PLC0415 - as above
+
+    if shown.startswith(_RUN_PREFIX) and not Path(shown).exists():
+        with _runner(installation) as runner:
+            run = _known(ctx, runner, shown)
+        drawn = graph(run.pinned.definition, run)
+    else:
+        drawn = graph(_read(ctx, Path(shown)))
+    print_json({"mermaid": drawn}) if as_json else click.echo(drawn, nl=False)
+
+
+class _One:
+    """Today's plans where one file was named."""
+
+    def __init__(self, definition: "WorkflowDefinition") -> None:
+        self._definition = definition
+
+    def find(self, definition_id: str) -> "WorkflowDefinition | None":
+        """The plan, if it is the one of this id."""
+        return self._definition if self._definition.definition_id == definition_id else None
+
+
+@contextmanager
+def _runner(installation: Installation, definitions: "Definitions | None" = None) -> "Generator[WorkflowRunner]":
+    """What goes through plans with the workflows that the options name."""
+    from surehand.core.modes import ROWS, Start  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.assembly import build_service  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.opening import opened_runner  # noqa: PLC0415 - as above
+
+    said = BundleArguments(
+        folder=installation["bundles"],
+        profile=installation["profile"],
+        policy=installation["policy"],
+        key_file=installation["key_file"],
+        apps=installation["url"],
+    )
+    chosen = settings(installation["runs_dir"], installation["sandbox_engine"], bundles=said)
+    row = ROWS[Start.SANDBOX if chosen.bundles is None else Start.PRODUCTION]
+    with opened_runner(build_service(chosen, row), chosen.state_folder, definitions) as runner:
+        yield runner
+
+
+def _gone_on(runner: "WorkflowRunner", told: "WorkflowRun | RunRefused") -> "WorkflowRun | RunRefused":
+    """A run that was found begun and left by its process, after it was taken up."""
+    from surehand.core.orchestration.refusal import RunRefused  # noqa: PLC0415 - as above
+    from surehand.core.orchestration.run import RunStatus  # noqa: PLC0415 - as above
+
+    if isinstance(told, RunRefused) or told.status is not RunStatus.RUNNING:
+        return told
+    then = runner.resume(told.id)
+    elsewhere = isinstance(then, RunRefused) and then.code is PlanRefusal.RUNNING_ELSEWHERE
+    return told if elsewhere else then
+
+
+def _read(ctx: click.Context, file: Path) -> "WorkflowDefinition":
+    from surehand.shell.orchestration.loader import DefinitionError, load_definition  # noqa: PLC0415 - as above
+
+    try:
+        return load_definition(file)
+    except DefinitionError as error:
+        click.echo(f"Error: {error}. `surehand plan check` says it place by place.", err=True)
+        ctx.exit(2)
+
+
+def _known(ctx: click.Context, runner: "WorkflowRunner", run_id: str) -> "WorkflowRun":
+    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
+
+    try:
+        run = runner.get(run_id)
+    except StoreError:
+        _no_store(ctx)
+    if run is None:
+        click.echo("No run of a plan is known by this id. `surehand plan list` shows those that are.", err=True)
+        ctx.exit(NOT_IN_ORDER)
+    return run
+
+
+def _no_store(ctx: click.Context) -> NoReturn:
+    click.echo("Error: the file of plans cannot be used. Run surehand doctor.", err=True)
+    ctx.exit(NOT_IN_ORDER)
+
+
+def _print_faults(faults: list[tuple[str, str]], sentence: str, *, as_json: bool) -> None:
+    from surehand.shell.output import print_json  # noqa: PLC0415 - as above
+
+    if as_json:
+        print_json({"faults": [{"path": path, "problem": problem} for path, problem in faults], "error": sentence})
+    elif faults:
+        for path, problem in faults:
+            click.echo(f"{path or 'as a whole'}: {problem}")
+    else:
+        click.echo(sentence or "The plan is in order.")
+
+
+def _tell(ctx: click.Context, told: "WorkflowRun | RunRefused", plan: str | None, *, as_json: bool) -> None:
+    """Print the answer and leave with its exit code."""
+    from surehand.core.orchestration.report import plan_result  # noqa: PLC0415 - as above
+    from surehand.core.wire import to_wire  # noqa: PLC0415 - as above
+    from surehand.shell.output import STYLES, make_console, print_json  # noqa: PLC0415 - as above
+
+    result = plan_result(told, plan)
+    if as_json:
+        print_json(to_wire(result))
+        ctx.exit(EXIT_CODES[result.outcome])
+    console = make_console()
+    console.print(f"[bold {STYLES[result.outcome]}]{result.outcome.value}[/]  {_state(result.status, result.refused)}")
+    console.print(result.what_happened)
+    console.print(result.next_action)
+    facts = [("run", result.plan_run_id), ("plan", result.plan), ("step", result.step)]
+    facts.append(("record changed", result.record_changed.value))
+    facts += [(f"input {problem.input}", problem.problem.value) for problem in result.input_problems]
+    for name, value in facts:
+        if value is not None:
+            console.print(f"  {name:15} {value}")
+    if result.refused in _ABOUT_THE_PLAN:
+        console.print("`surehand plan check` says what is wrong with the plan, place by place.")
+    for step in result.steps:
+        failure = "" if step.failure is None else f"  {step.failure.value}"
+        console.print(f"  [{STYLES[step.outcome]}]{step.outcome.value:18}[/] {step.step}{failure}  {step.run_id or ''}")
+    ctx.exit(EXIT_CODES[result.outcome])
+
+
+def _state(status: object, refused: object) -> str:
+    return str(getattr(status or refused, "value", ""))
