@@ -56,7 +56,8 @@ from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.request.record import RunRecord
 from surehand.shell.attended.desk import AttendedDesk
-from surehand.shell.attended.keeping import Stop, instants_of, keep_stop
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import Stop, keep_stop
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.locks import OwnerLock, is_alive
 from surehand.shell.store.attention import AttentionStore

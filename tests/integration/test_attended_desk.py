@@ -27,7 +27,8 @@ from surehand.core.outcome.reasons import Outcome
 from surehand.core.request.record import RunRecord
 from surehand.core.wire import to_wire
 from surehand.shell.attended.desk import AttendedDesk, StoreWithoutAttentionError
-from surehand.shell.attended.keeping import Stop, instants_of, issue_anew, keep_stop
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import Stop, issue_anew, keep_stop
 from surehand.shell.attended.sealing import ATTENTION, EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.identity import UnknownAccountError, attention_key

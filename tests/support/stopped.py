@@ -13,7 +13,8 @@ from surehand.core.attention.evidence import LocalEvidence, SealedEvidence, Valu
 from surehand.core.attention.pause import IN_WINDOW, DeliveryState, KeptPause
 from surehand.core.outcome.evidence import Evidence, PauseCategory
 from surehand.core.workflow.commands import Record, Records
-from surehand.shell.attended.keeping import Stop, instants_of, issue_anew, keep_stop
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import Stop, issue_anew, keep_stop
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.identity import attention_key

@@ -11,7 +11,6 @@ Laws of this module:
 - A verified capability comes from ``verify`` alone.
 """
 
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -23,8 +22,6 @@ from returns.result import Failure, Result, Success
 
 from surehand.core.attention.pause import IN_WINDOW, Action, Issue, KeptPause, Pause, allowed_actions
 from surehand.core.request.keys import fingerprint
-from surehand.core.signature import signed_form
-from surehand.core.wire import to_wire
 
 #: Bytes of the secret from which every key of this room is derived.
 KEY_BYTES: Final = 32
@@ -65,6 +62,7 @@ class DecisionRefusal(Enum):
     BUNDLE_CHANGED = "bundle_changed"
     INPUTS_CHANGED = "inputs_changed"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
+    NOT_ADMITTED = "not_admitted"
     LEDGER_RESTORED = "ledger_restored"
     STORE_WITHOUT_ATTENTION = "store_without_attention"
 
@@ -139,7 +137,9 @@ def inputs_digest(key: bytes, workflow: str, inputs: Mapping[str, str]) -> str:
 
 def seal_of(key: bytes, pause: Pause) -> str:
     """The keyed digest under which a pause is kept."""
-    return _mac(key, "pause", signed_form("surehand.pause/v1", to_wire(pause)))
+    from surehand.core.wire import to_wire  # noqa: PLC0415 - the converter is costly to import
+
+    return _mac(key, "pause", to_wire(pause)).hex()
 
 
 def actions_of(kept: KeptPause) -> tuple[Action, ...]:
@@ -153,13 +153,18 @@ def capability_digest(key: bytes, kept: KeptPause) -> str:
 
 
 def _digest_of(key: bytes, pause: Pause, issue: Issue) -> str:
+    from surehand.core.wire import to_wire  # noqa: PLC0415 - the converter is costly to import
+
     allowed = [action.value for action in allowed_actions(pause, has_window=bool(issue.owner))]
     members = {"pause": to_wire(pause), "issue": to_wire(issue), "allowed_actions": allowed}
-    return _mac(key, "capability", signed_form("surehand.capability/v1", members))
+    return _mac(key, "capability", members).hex()
 
 
-def _mac(key: bytes, purpose: str, form: bytes) -> str:
-    return hmac.new(derived_key(key, purpose), form, hashlib.sha256).hexdigest()
+def _mac(key: bytes, purpose: str, members: Mapping[str, object]) -> bytes:
+    """The keyed digest of members, each of them behind its length."""
+    from surehand.core.signature import signed_form  # noqa: PLC0415 - loads what signs, which few need
+
+    return hmac.digest(derived_key(key, purpose), signed_form(f"surehand.{purpose}/v1", members), "sha256")
 
 
 def verify(
@@ -247,8 +252,7 @@ def code_of(key: bytes, kept: KeptPause, action: Action) -> str:
     if action not in IN_WINDOW:
         raise ValueError("only an action in the live window has a code")
     members = {"capability": capability_digest(key, kept), "action": action.value}
-    digest = hmac.digest(derived_key(key, "code"), signed_form("surehand.code/v1", members), "sha256")
-    number = int.from_bytes(digest[:8])
+    number = int.from_bytes(_mac(key, "code", members)[:8])
     return "".join(CODE_SIGNS[number >> (5 * place) & 31] for place in range(CODE_LENGTH))
 
 

@@ -7,9 +7,9 @@ Laws of this module:
 """
 
 from surehand.core.attention.decision import Finding
-from surehand.core.attention.review import in_time
+from surehand.core.attention.review import in_time, waits_for_person
 from surehand.core.outcome.result import RunResult
-from surehand.shell.attended.keeping import instants_of
+from surehand.shell.attended.instants import instants_of
 from surehand.shell.clock import Clock
 from surehand.shell.store.attention import attention_of
 from surehand.shell.store.base import RunStore
@@ -21,7 +21,7 @@ def awaited(store: RunStore, result: RunResult, clock: Clock) -> RunResult:
     Raises:
         StoreError: The ledger cannot answer.
     """
-    attention = attention_of(store)
+    attention = attention_of(store) if waits_for_person(result) else None
     pauses = () if attention is None else attention.lineage(result.run_id)
     review = None if attention is None or not pauses else attention.review(pauses[-1])
     return result if review is None else in_time(result, review, instants_of(clock))

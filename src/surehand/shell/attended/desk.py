@@ -52,7 +52,8 @@ from surehand.core.attention.evidence import LocalEvidence
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
 from surehand.core.attention.review import bare_pause, item_of
 from surehand.core.schema import Text, matches
-from surehand.shell.attended.keeping import instants_of, issue_anew
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import issue_anew
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK, Clock
 from surehand.shell.identity import UnknownAccountError, attention_key, os_account

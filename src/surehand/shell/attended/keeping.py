@@ -16,9 +16,7 @@ from surehand.core.attention.pause import DECIDE_SECONDS, DeliveryState, KeptPau
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.request.record import RunRecord
 from surehand.shell.attended.sealing import EvidenceFiles
-from surehand.shell.clock import Clock, since_boot_ms
 from surehand.shell.identity import new_pause_id
-from surehand.shell.locks import boot_id
 from surehand.shell.store.attention import AttentionStore
 
 
@@ -43,11 +41,6 @@ class Stop:
     delivery: DeliveryState
     evidence: SealedEvidence
     owner: str = ""
-
-
-def instants_of(clock: Clock) -> Instants:
-    """The time by the clock that dates, and since this machine was started."""
-    return Instants(clock.now(), boot_id().decode("ascii", "replace"), since_boot_ms())
 
 
 def keep_stop(  # noqa: PLR0913, PLR0917 - the parts of one pause, each of them given by another

@@ -4,7 +4,7 @@ Laws of this module:
 
 - A stop is kept before its run is finished, and a new one before the leg that it ended.
 - A decision is performed by the process that claimed it, once. Before anything is performed, what would be done is
-  compared with what was decided about.
+  compared with what was decided about, and a workflow whose admission was revoked meanwhile does not act.
 - Whatever a leg came to ends its decision. An end that could not be stored is stored as soon as the store takes it; if
   the process dies before, the ledger says what that proves.
 - All of it happens on the thread that executes runs: a decision waits for the run at work, and no run for a decision
@@ -17,13 +17,13 @@ from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
 from attrs import field, frozen
-from returns.result import Failure, Result
+from returns.result import Failure
 
 from surehand.core.attention.capability import DecisionRefusal, issue_at, same_work
 from surehand.core.attention.continuation import Continuation
 from surehand.core.attention.decision import Decision, DecisionStatus, Ended, Finding, status_after, still_waits
 from surehand.core.attention.evidence import SealedEvidence, sealed, unsealed, values_of
-from surehand.core.attention.pause import IN_WINDOW, Action, DeliveryState, KeptPause, Pause
+from surehand.core.attention.pause import IN_WINDOW, Action, DeliveryState, KeptPause
 from surehand.core.attention.reread import found
 from surehand.core.outcome.evidence import (
     CallRefused,
@@ -39,7 +39,8 @@ from surehand.core.request.answers import NO_REPORT, STOPPED_WHILE_WAITING
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.bundle import bundle_digest
 from surehand.core.workflow.commands import Records, RecordsUnavailable
-from surehand.shell.attended.keeping import Stop, instants_of, issue_anew, keep_stop
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import Stop, issue_anew, keep_stop
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import Clock
 from surehand.shell.engines import base
@@ -155,6 +156,7 @@ class Performer:
         clock: Says when.
         stop: Set when this process is to end.
         attended: Whether decisions are performed here; stops are kept in any case.
+        admitted: Whether this version of a workflow, by its digest, may act now.
     """
 
     runs: RunStore
@@ -167,6 +169,7 @@ class Performer:
     clock: Clock
     stop: threading.Event
     attended: bool
+    admitted: Callable[[str], bool] = lambda _digest: True
     _windows: dict[str, str] = field(factory=dict[str, str], init=False)
     _unstored: list[_Unstored] = field(factory=list[_Unstored], init=False)
 
@@ -225,9 +228,9 @@ class Performer:
             refusal = DecisionRefusal.WINDOW_GONE if gone else DecisionRefusal.EVIDENCE_UNREADABLE
             self._end(decision, DecisionStatus.HALTED if gone else DecisionStatus.REFUSED, refusal=refusal)
             return
-        same = self._same_work(kept, job)
-        if isinstance(same, Failure):
-            self._end(decision, DecisionStatus.REFUSED, refusal=same.failure())
+        refusal = self._refusal(kept, job, acts=decision.action in IN_WINDOW)
+        if refusal is not None:
+            self._end(decision, DecisionStatus.REFUSED, refusal=refusal)
             return
         claimed = self.attention.claim(decision.key, self.token)
         if claimed is None:
@@ -238,9 +241,13 @@ class Performer:
         else:
             self._go_on(decision, job, claimed)
 
-    def _same_work(self, kept: KeptPause, job: Job) -> Result[Pause, DecisionRefusal]:
-        """Whether a job is the one that was decided about."""
-        return same_work(self.files.key, kept.pause, bundle_digest(job.bundle), job.bundle.workflow, job.inputs)
+    def _refusal(self, kept: KeptPause, job: Job, *, acts: bool) -> DecisionRefusal | None:
+        """Why a job is not to be performed: it is not the one that was decided about, or may not act any more."""
+        digest = bundle_digest(job.bundle)
+        same = same_work(self.files.key, kept.pause, digest, job.bundle.workflow, job.inputs)
+        if isinstance(same, Failure):
+            return same.failure()
+        return None if not acts or self.admitted(digest) else DecisionRefusal.NOT_ADMITTED
 
     def _go_on(self, decision: Decision, job: Job, claimed: Continuation) -> None:
         """One leg of a run, from the person's work to its end or its next stop."""
@@ -301,7 +308,7 @@ class Performer:
         job, record = _job(self.files.read(kept.pause)), self.runs.load(kept.pause.run_id)
         if job is None or record is None or not kept.pause.before_save:
             return False
-        if isinstance(self._same_work(kept, job), Failure):
+        if self._refusal(kept, job, acts=True) is not None:
             return False
         boundary = _Looking(self.stop)
         try:
