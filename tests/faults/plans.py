@@ -81,7 +81,7 @@ class _Layer:
         told = self._ask({"folder": str(folder), "mark": mark, "kills": cell.kills, "broken": cell.broken})
         said: list[Any] = told["said"]
         self.killed += said.count("killed")
-        end = said[-1] if isinstance(said[-1], dict) else None
+        end = cast("dict[str, Any]", said[-1]) if isinstance(said[-1], dict) else None
         self.ends["none" if end is None else end["status"]] += 1
         found = [*_judged(end, Counter(_kind(note, mark) for note in told["notes"]))]
         if cell.kills and "killed" not in said:
