@@ -71,7 +71,7 @@ class Limits:
 
     wait_ms: int = 5_000
     fresh_ms: int = 20_000
-    open_ms: int = 15_000
+    open_ms: int = 30_000
     write_ms: int = 3_000
     answer_ms: int = 6_000
     react_ms: int = 600
