@@ -2,7 +2,8 @@
 
 Laws of this module:
 
-- The clock that dates can be put back or forward, the one that runs since the machine was started cannot; both are told.
+- The clock that dates can be put back or forward; the one that runs since the machine was started cannot.
+  Whoever judges is told both.
 """
 
 from surehand.core.attention.capability import Instants
