@@ -223,6 +223,22 @@ class TestRevoking:
 
         assert () == fails(registry, folder)
 
+    def test_what_runs_already_goes_on_only_while_some_admission_is_in_force(self, place: Place) -> None:
+        folder, registry = admitted(place), place.registry()
+        registry.certify(folder, PERMISSIVE)
+        registry.admit(Proposal(folder=folder, policy=PERMISSIVE, days=1))
+        before = registry.still_admits(folder.digest)
+        registry.revoke(folder.digest)
+        after = registry.still_admits(folder.digest)
+        registry.admit(Proposal(folder=folder, policy=CLINICAL, days=1))
+        again = registry.still_admits(folder.digest)
+        place.clock.sleep(DAY_SECONDS)
+
+        assert (True, False, True, False) == (before, after, again, registry.still_admits(folder.digest))
+
+    def test_what_was_never_admitted_is_not_asked_about(self, place: Place) -> None:
+        assert place.registry().still_admits(place.bundle().digest)
+
     def test_where_nothing_was_ever_signed(self, place: Place) -> None:
         assert 0 == place.registry().revoke(place.bundle().digest)
         assert not place.keys.exists()

@@ -334,6 +334,16 @@ class TestWhatWasDecidedAbout:
         assert room.answer(stopped.run_id).outcome is Outcome.NEEDS_REVIEW
         assert site.posts == []
 
+    def test_a_workflow_whose_admission_was_revoked_does_not_act(self, room: Office, site: Site) -> None:
+        stopped = room.run(CHOOSING, NOTE, site.target)
+        room.engine.by_hand(open_right)
+        room.performer = evolve(room.performer, admitted=mock.Mock(return_value=False))
+        receipt = room.decide(Action.CONTINUE)
+
+        assert (receipt.status, receipt.reason) == (DecisionStatus.REFUSED, DecisionRefusal.NOT_ADMITTED)
+        assert room.answer(stopped.run_id).outcome is Outcome.NEEDS_REVIEW
+        assert site.posts == []
+
 
 class TestSkip:
     """A step that a person declared optional may be left out; the rest of the run is what it was."""

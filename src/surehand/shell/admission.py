@@ -217,6 +217,13 @@ class Registry:
         """Every admission that was ever given here, as it stands now."""
         return tuple(self._listed())
 
+    def still_admits(self, bundle: str) -> bool:
+        """Whether a bundle that runs already may go on: one that was never admitted here, or is so now."""
+        standings = [
+            each.standing for each in self.admissions() if each.record is not None and each.record.bundle == bundle
+        ]
+        return not standings or any(isinstance(each, InForce) for each in standings)
+
     def gate_facts(
         self, folder: BundleFolder | None, mode: Mode, policy: Policy, profile: Profile, origin: str | None = None
     ) -> GateFacts:

@@ -240,6 +240,7 @@ _WHY: Final[dict[DecisionRefusal, str]] = {
     DecisionRefusal.BUNDLE_CHANGED: "The workflow is another version now. Reject this run and ask for a new one.",
     DecisionRefusal.INPUTS_CHANGED: "The values of the run are not those that were stopped. Reject this run.",
     DecisionRefusal.EVIDENCE_UNREADABLE: "What was sealed of this stop cannot be opened.",
+    DecisionRefusal.NOT_ADMITTED: "The workflow's admission was revoked or has lapsed.",
     DecisionRefusal.LEDGER_RESTORED: "The ledger was restored from a copy. What was decided since is not known.",
     DecisionRefusal.STORE_WITHOUT_ATTENTION: "The ledger of this folder keeps no decisions.",
 }

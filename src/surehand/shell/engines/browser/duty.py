@@ -23,6 +23,7 @@ from attrs import field, frozen
 from surehand.core.outcome.evidence import Evidence
 from surehand.core.outcome.result import Mode, RunResult
 from surehand.core.request.record import RunRecord
+from surehand.shell.admission import Registry
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import Boundary, Engine, Job
@@ -293,6 +294,7 @@ def _performer(  # noqa: PLR0913, PLR0917 - the parts of one worker, each of the
         clock=SYSTEM_CLOCK,
         stop=inbox.ended,
         attended=begin.attended,
+        admitted=Registry(folder).still_admits,
     )
 
 
