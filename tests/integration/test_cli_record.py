@@ -1,16 +1,22 @@
 """``surehand record`` and ``surehand sign-in``: what is refused before anything is shown, and what is left behind."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final, cast
 
 import pytest
+from attrs import evolve
+from click.testing import CliRunner
 
 from support.browser import Site
-from surehand.core.workflow.recording import Entered, SecretEntered
+from support.demonstrations import Field, Play, Shape, Values
+from support.demonstrations import demonstrate as demonstrate_task
+from surehand.core.workflow.recording import Entered, Recording, SecretEntered
 from surehand.shell.authoring.protected import RECORDING_FILE, find_recording_key, read_recording
 from surehand.shell.authoring.recorder import Recorder
 from surehand.shell.cli import record
@@ -30,7 +36,8 @@ def site() -> Iterator[Site]:
                 <label>Password <input type="password"></label><button>Sign in</button></form>""",
             "/new": """<h1>New note</h1><form method="post" action="/records"><label>Note <input name="note"></label>
                 <button>Save</button></form>""",
-            "/saved": "<h1>Notes</h1><p>CANARY-RECORD</p><script>document.cookie = 'sid=7'</script>",
+            "/saved": """<h1>Notes</h1><p>CANARY-RECORD</p><script>document.cookie = 'sid=7'</script>
+                <button onclick="this.textContent = 'Less'">More</button>""",
         }
         yield opened
 
@@ -98,7 +105,7 @@ class TestLeftBehind:
 
     def test_the_session_is_kept_and_a_second_recording_begins_with_it(self, site: Site, tmp_path: Path) -> None:
         async def look(recorder: Recorder) -> None:
-            await recorder.page.wait_for_load_state()
+            await recorder.page.get_by_role("button").click()
 
         def at(name: str, *, with_session: bool) -> None:
             make_recording_in(
@@ -132,6 +139,18 @@ class TestLeftBehind:
 
         assert counts_of(recording) == {"steps": 5, "writes": 1, "read_back_candidates": 0}
 
+    def test_where_nothing_was_done_nothing_is_left(self, site: Site, tmp_path: Path) -> None:
+        async def look(recorder: Recorder) -> None:
+            await recorder.page.wait_for_load_state()
+
+        with pytest.raises(StoppedError, match=record.NOTHING_DONE):
+            make_recording_in(
+                tmp_path / "one", f"{site.origin}/saved", look, state_folder=tmp_path, with_session=False, headed=False
+            )
+
+        assert not list(tmp_path.rglob(RECORDING_FILE))
+        assert SessionStore(tmp_path).load(site.origin) is None
+
     @pytest.mark.parametrize("problem", [KeyboardInterrupt, OSError])
     def test_a_demonstration_that_is_broken_off_leaves_nothing(
         self, site: Site, tmp_path: Path, problem: type[BaseException]
@@ -146,6 +165,121 @@ class TestLeftBehind:
             )
 
         assert not list(tmp_path.rglob(RECORDING_FILE))
+
+
+class TestLacking:
+    """A recording that is kept says what it does not show: a save, or the saved record."""
+
+    SHAPE: Final = Shape(fields=(Field(caption="Note"), Field(caption="Reporter")))
+    VALUES: Final = Values(texts=("CANARY-NOTE", "Nurse Two"))
+
+    @pytest.mark.parametrize(
+        ("recording", "expected"),
+        [
+            (demonstrate_task(SHAPE, VALUES), []),
+            (demonstrate_task(evolve(SHAPE, reading="nothing"), VALUES), [record.NOT_SEEN_AGAIN]),
+            (demonstrate_task(SHAPE, VALUES, Play(saves=lambda tape: tape.click("Save note"))), [record.NO_SAVE]),
+            (evolve(demonstrate_task(SHAPE, VALUES), exchanges=()), [record.NO_SAVE]),
+        ],
+    )
+    def test_each_lack_has_its_sentence(self, recording: Recording, expected: list[str]) -> None:
+        assert record.lacking_in(recording) == expected
+
+    @pytest.mark.parametrize(("reading", "sentence"), [("json", ""), ("nothing", record.NOT_SEEN_AGAIN)])
+    def test_it_is_printed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str, sentence: str) -> None:
+        recording = demonstrate_task(evolve(self.SHAPE, reading=reading), self.VALUES)
+
+        def made(*_arguments: object, **_more: object) -> Recording:
+            return recording
+
+        monkeypatch.setattr(record, "make_recording_in", made)
+        arguments = ["https://clinic.example", "--out", str(tmp_path / "one")]
+        told = CliRunner().invoke(record.command, arguments)
+        parsed = json.loads(CliRunner().invoke(record.command, [*arguments, "--json"]).output)
+
+        assert (told.exit_code, sentence in told.output) == (0, True)
+        assert "Next: surehand compile" in told.output
+        assert parsed["lacking"] == ([sentence] if sentence else [])
+
+
+class Terminal:
+    """A terminal at which a person types, or which ends."""
+
+    def __init__(self, end: int) -> None:
+        self._file = os.fdopen(end)
+        self.read = asyncio.Event()
+
+    def close(self) -> None:
+        """Nobody is there any more."""
+        self._file.close()
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+    def fileno(self) -> int:
+        """Where it is read."""
+        return self._file.fileno()
+
+    def readline(self) -> str:
+        """One line."""
+        self.read.set()
+        return self._file.readline()
+
+
+class TestEnd:
+    """A person ends a demonstration: by Enter, or by closing the window; the end of a terminal ends nothing."""
+
+    @pytest.mark.parametrize(("typed", "ends"), [(b"\n", True), (b"", False)])
+    def test_enter_ends_it_and_the_end_of_the_terminal_does_not(
+        self, monkeypatch: pytest.MonkeyPatch, typed: bytes, ends: bool
+    ) -> None:
+        async def waits() -> bool:
+            from_here, to_there = os.pipe()
+            terminal, window = Terminal(from_here), Window()
+            monkeypatch.setattr(record.sys, "stdin", terminal)
+            waiting = asyncio.create_task(record.wait_for_end(cast("Recorder", window)))
+            os.write(to_there, typed)
+            os.close(to_there)
+            await terminal.read.wait()
+            for _ in range(20):
+                await asyncio.sleep(0)
+            ended = waiting.done()
+            window.closed.set()
+            await waiting
+            terminal.close()
+            return ended
+
+        assert asyncio.run(waits()) == ends
+
+    def test_closing_the_window_ends_it_and_keeps_what_was_done(
+        self, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def closes(recorder: Recorder) -> None:
+            ending = asyncio.create_task(record.wait_for_end(recorder))
+            await demonstrate(recorder)
+            await recorder.page.close()
+            await ending
+
+        with Path(os.devnull).open() as nobody:
+            monkeypatch.setattr(record.sys, "stdin", nobody)
+            recording = make_recording_in(
+                tmp_path / "one", f"{site.origin}/", closes, state_folder=tmp_path, with_session=False, headed=False
+            )
+
+        assert counts_of(recording)["steps"] == 5
+        assert read_recording(tmp_path / "one", find_recording_key(tmp_path, {})) == recording
+
+
+class Window:
+    """A window that somebody closes."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    async def wait_closed(self) -> None:
+        """Wait for it."""
+        await self.closed.wait()
 
 
 class TestRefusals:

@@ -62,6 +62,7 @@ __all__ = [
     "compile_recordings",
     "confirm",
     "is_asked",
+    "saves_something",
 ]
 
 _LEAST_IDENTITY: Final = 2
@@ -87,6 +88,12 @@ def compile_recordings(recordings: tuple[Recording, ...]) -> Result[Draft, Refus
     shown = tuple(demonstration(number, each) for number, each in enumerate(recordings))
     refused = tuple(refusal for each in shown for refusal in unrepeatable(each))
     return Failure(refused) if refused else _with_saves(shown)
+
+
+def saves_something(recording: Recording) -> bool:
+    """Whether there is a write that a workflow could be about, whatever else keeps it from becoming one."""
+    found = find_save(demonstration(0, recording))
+    return not (isinstance(found, Failure) and found.failure().code is RefusalCode.NO_SAVE)
 
 
 def _with_saves(shown: tuple[Demonstration, ...]) -> Result[Draft, Refusals]:

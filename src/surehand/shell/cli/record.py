@@ -4,7 +4,8 @@ Laws of this module:
 
 - Everything that can refuse is asked before anybody shows anything.
 - Nothing that was typed, seen or visited is printed.
-- A demonstration that was broken off leaves nothing behind.
+- A demonstration that was broken off, or in which nothing was done, leaves nothing behind.
+- The end of a terminal is no Enter: only a person ends a demonstration.
 """
 
 import asyncio
@@ -61,8 +62,16 @@ NO_BROWSER: Final = "no Chromium, Chrome or Edge starts here; surehand doctor --
 UNREACHABLE: Final = "the address does not open: see that the app runs, and whether it is http:// or https://"
 GAP: Final = "something that you did could not be recorded; nothing was kept. Please show it once more"
 BROKEN_OFF: Final = "broken off; nothing was kept"
+NOTHING_DONE: Final = "nothing was done in the window, so nothing was kept; record again, and show the task once"
 NO_KEY: Final = "the key of recordings in the state folder is damaged"
 NO_PLAYWRIGHT: Final = "recording needs Playwright: pip install 'surehand[browser]'"
+
+#: What is said of a recording that is kept and does not hold all that a workflow needs.
+NO_SAVE: Final = "No save was seen. Record the task again, with its save, and go on until the app has saved."
+NOT_SEEN_AGAIN: Final = (
+    "The saved record was not seen after the save: only a database could prove a run. Record again and open the list "
+    "that the record stands in, and its page."
+)
 
 #: Ends when the person is done.
 End = Callable[["Recorder"], Awaitable[None]]
@@ -92,11 +101,14 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     except StoppedError as stopped:
         click.echo(f"Error: {stopped}.", err=True)
         ctx.exit(NOT_IN_ORDER)
-    counts = counts_of(recording)
+    counts, lacking = counts_of(recording), lacking_in(recording)
     if as_json:
-        print_json({**counts, "recording": str(out)})
-    else:
-        click.echo("".join(f"{name.replace('_', ' '):22}{count}\n" for name, count in counts.items()), nl=False)
+        print_json({**counts, "lacking": lacking, "recording": str(out)})
+        return
+    click.echo("".join(f"{name.replace('_', ' '):22}{count}\n" for name, count in counts.items()), nl=False)
+    for sentence in lacking:
+        click.echo(sentence)
+    if NO_SAVE not in lacking:
         click.echo(f"Next: surehand compile {out} --out workflows/{out.name}")
 
 
@@ -145,6 +157,8 @@ async def _demonstrate(url: str, end: End, state_folder: Path, *, with_session: 
     async with Recorder.open(url, headed=headed, session=begun) as recorder:
         await end(recorder)
         recording = await recorder.stop()
+        if counts_of(recording)["steps"] == 0:
+            raise StoppedError(NOTHING_DONE)
         sessions.save(origin_of(url), await recorder.session_state())
     return recording
 
@@ -207,13 +221,25 @@ async def wait_for_end(recorder: "Recorder") -> None:
 
 
 async def _enter_pressed() -> None:
+    """Wait for a line; a terminal that ends gives none, and then the window alone ends the demonstration."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, pressed.set)
     try:
         await pressed.wait()
-        sys.stdin.readline()
+        line = sys.stdin.readline()
     finally:
         loop.remove_reader(sys.stdin)
+    if not line:
+        await loop.create_future()
+
+
+def lacking_in(recording: "Recording") -> list[str]:
+    """What a workflow needs and the recording does not hold, in sentences."""
+    from surehand.core.workflow.compile import saves_something  # noqa: PLC0415 - not for help
+
+    if not saves_something(recording):
+        return [NO_SAVE]
+    return [] if counts_of(recording)["read_back_candidates"] else [NOT_SEEN_AGAIN]
 
 
 def counts_of(recording: "Recording") -> dict[str, int]:
