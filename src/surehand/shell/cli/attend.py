@@ -46,10 +46,12 @@ Examples:
   surehand attend show att_0123456789abcdef01234567 --frame stopped.png
 """
 
-DECIDE_EPILOG: Final = """\b
+_EXAMPLE: Final = """\b
 Examples:
   surehand attend {action} att_0123456789abcdef01234567
+"""
 
+DECIDE_EPILOG: Final = f"""{_EXAMPLE}
 \b
 Exit codes:
   0  decided, and carried out where there was something to do
@@ -74,16 +76,16 @@ _CODES: Final[dict[DecisionStatus, int]] = {
 }
 
 _SUMMARIES: Final[dict[Action, str]] = {
-    Action.CONTINUE: "Let the stopped run ITEM go on, after you did its step in the window of the app.",
-    Action.SKIP: "Let the stopped run ITEM go on without the step at which it stopped.",
-    Action.REJECT: "End the stopped run ITEM for good.",
-    Action.TEACH: "Note that the workflow of the stopped run ITEM needs a corrective demonstration.",
-    Action.ESCALATE: "Note that somebody else's help is needed with the stopped run ITEM.",
-    Action.RECONCILE: "Read the record of ITEM again, and say what it holds. Nothing is written.",
+    Action.CONTINUE: "Go on with ITEM after you did its step.\n\nYou did it in the window of the app, without saving.",
+    Action.SKIP: "Go on with ITEM without its step.\n\nOnly one that the workflow declares optional can be left out.",
+    Action.REJECT: "End ITEM for good.\n\nNothing more is sent to the app, and the agent is told not to try again.",
+    Action.TEACH: "Ask for a corrective demonstration.\n\nThis is noted; ITEM still waits.",
+    Action.ESCALATE: "Ask for somebody else's help with ITEM.\n\nThis is noted; ITEM still waits.",
+    Action.RECONCILE: "Read the record of ITEM again.\n\nIt is said what the record holds; nothing is written.",
 }
 
 
-@click.group()
+@click.group(epilog=LIST_EPILOG + "  surehand attend show att_0123456789abcdef01234567\n")
 def command() -> None:
     """Show the runs that stopped for a person, and decide about them."""
 
@@ -126,7 +128,10 @@ def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str 
 @json_option
 @click.pass_context
 def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: str | None, as_json: bool) -> None:
-    """Show the stopped run ITEM: the question, and at a terminal what was to be typed, and where."""
+    """Show what ITEM asks.
+
+    At a terminal also what is to be typed, where, and the codes for a form of an agent's client.
+    """
     with opened_desk(ctx, runs_dir) as desk:
         item = _item(ctx, desk, item_id)
         if frame is not None:
@@ -139,14 +144,15 @@ def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: st
             _print_protected(desk, item)
 
 
-@command.command("open")
+@command.command("open", epilog=_EXAMPLE.format(action="open"))
 @click.argument("item_id", metavar="ITEM")
 @runs_dir_option
 @click.pass_context
 def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
-    """Have the app opened again for the stopped run ITEM, up to the step at which it stopped.
+    """Have the app opened again for ITEM.
 
-    A server that attends, or `surehand console --attend`, opens it in a window. Nothing is saved.
+    A server that attends, or `surehand console --attend`, opens it in a window, up to the step at which the run
+    stopped. Nothing is saved.
     """
     with opened_desk(ctx, runs_dir) as desk:
         asked = desk.ask_opening(_item(ctx, desk, item_id).id)
@@ -155,12 +161,12 @@ def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
     click.echo("It is opened as soon as a process that attends is free. `surehand attend show` says when.")
 
 
-@command.command("renew")
+@command.command("renew", epilog=_EXAMPLE.format(action="renew"))
 @click.argument("item_id", metavar="ITEM")
 @runs_dir_option
 @click.pass_context
 def renew_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
-    """Give the stopped run ITEM another day in which it can be decided."""
+    """Give ITEM another day to be decided."""
     with opened_desk(ctx, runs_dir) as desk:
         item = desk.renew(_item(ctx, desk, item_id).id)
     if item is None:
