@@ -3,7 +3,8 @@
 Laws of this module:
 
 - The server's log is the oracle: what arrives is what was let through.
-- A cell is sent to a closed fence that lets reads pass, and to one that is armed for the save beside them.
+- A cell is sent to a closed fence that lets reads pass, to one that is armed for the save beside them, and to one whose
+  save has left.
 - What a cell may reach the app with is written down; everything else that arrives is a violation.
 """
 
@@ -58,6 +59,9 @@ class Body:
 
 def _asks(name: str, document: str, *, reads: bool = False, saves: bool = False, **more: object) -> Body:
     return Body(f"GraphQL, {name}", _JSON, json.dumps({"query": document, **more}).encode(), reads=reads, saves=saves)
+
+
+_SAVED = _asks("the save before", "mutation Create {x}")
 
 
 def _part(name: str, value: str, more: str = "", line: str = "\r\n") -> str:
@@ -121,7 +125,7 @@ BODIES: tuple[Body, ...] = (
 
 
 async def bodies(bench: BrowserBench, cells: Sequence[Body]) -> tuple[str, ...]:
-    """Send each to a closed and to an armed fence; what is violated."""
+    """Send each to a closed, an armed and a spent fence; what is violated."""
     wrong: list[str] = []
     for cell in cells:
         async with rig(bench.fence, harmless=_HARMLESS) as it:
@@ -133,6 +137,11 @@ async def bodies(bench: BrowserBench, cells: Sequence[Body]) -> tuple[str, ...]:
             wrong += _judged(cell, "armed", it, cell.reads or cell.saves)
             if it.boundary.asked != cell.saves:
                 wrong.append(f"{cell.name}: the boundary was asked {it.boundary.asked} times")
+        async with rig(bench.fence, harmless=_HARMLESS) as it:
+            await it.arm(_SAVE)
+            await _send(it, _SAVED)
+            await _send(it, cell)
+            wrong += _judged(cell, "spent", it, 1 + cell.reads)
     return tuple(wrong)
 
 
@@ -141,9 +150,9 @@ async def _send(it: Rig, cell: Body) -> None:
     await it.send("POST", cell.path, *headers, body=cell.body)
 
 
-def _judged(cell: Body, state: str, it: Rig, passes: bool) -> list[str]:
+def _judged(cell: Body, state: str, it: Rig, passing: int) -> list[str]:
     arrived = len(it.server.writes)
-    return [] if arrived == passes else [f"{cell.name}: {arrived} arrivals through the {state} fence"]
+    return [] if arrived == passing else [f"{cell.name}: {arrived} arrivals through the {state} fence"]
 
 
 Try = Callable[[BrowserBench], Awaitable[tuple[str, ...]]]
