@@ -60,6 +60,8 @@ _OPTIONS: Final = (
 _SURVIVED: Final = "survived"
 _CANNOT: Final = "cannot be exchanged"
 _LATE: Final = "not in time"
+#: Tests that are remembered as killers.
+_KILLERS: Final = 8
 #: Bytes of the longest verdict.
 _LONGEST: Final = 4000
 _MEMORY_DISK: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - folders are made by tempfile
@@ -105,6 +107,17 @@ class _FirstFailure:
             self.name = f"importing {report.nodeid}"
 
 
+class _InOrder:
+    """Puts the tests of a session in order."""
+
+    def __init__(self, place: Callable[[pytest.Item], int]) -> None:
+        self._place = place
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort what was collected."""
+        items.sort(key=self._place)
+
+
 class _Campaign:
     """The mutants of one module, tried inside a test session that has collected everything once."""
 
@@ -112,6 +125,7 @@ class _Campaign:
         self._target, self._wanted, self._verbose = target, wanted, verbose
         self._path = _SOURCE / Path(*target.module.split(".")).with_suffix(".py")
         self._first = _FirstFailure()
+        self._killers: list[str] = []
         self.score: Score | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -132,6 +146,7 @@ class _Campaign:
             if mutant.name not in self._chosen([mutant.name]):
                 continue
             verdict = self._verdict(mutant, session, patience)
+            self._killers = [verdict, *(each for each in self._killers if each != verdict)][:_KILLERS]
             killed += verdict != _SURVIVED
             late += verdict == _LATE
             if verdict == _SURVIVED:
@@ -169,9 +184,14 @@ class _Campaign:
         quickly = _elsewhere(quick, patience)
         return _elsewhere(lambda: self._again(mutant.code), patience) if quickly in {_SURVIVED, _CANNOT} else quickly
 
+    def _place(self, item: pytest.Item) -> int:
+        """Tests that killed one of the last mutants come first: they are likely to kill its neighbours too."""
+        return self._killers.index(item.nodeid) if item.nodeid in self._killers else _KILLERS
+
     def _here(self, session: pytest.Session) -> str:
         """Run the tests that this session collected, up to the first that fails."""
-        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+        items = sorted(session.items, key=self._place)
+        for item, following in zip(items, [*items[1:], None], strict=True):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._first.name:
                 return self._first.name
@@ -182,7 +202,7 @@ class _Campaign:
         _forget_ours()
         sys.meta_path.insert(0, _Changed(self._target.module, self._path, code))
         first = _FirstFailure()
-        status = pytest.main([*_OPTIONS, *self._target.tests], plugins=[first])
+        status = pytest.main([*_OPTIONS, *self._target.tests], plugins=[first, _InOrder(self._place)])
         return _SURVIVED if status == pytest.ExitCode.OK else first.name or f"status {int(status)}"
 
 

@@ -32,12 +32,12 @@ _STORE: Final = (
     *_OTHERS,
     "tests/integration/test_store_conformance.py::TestErrors",
     "tests/integration/test_store_conformance.py::TestMisuse",
-    "tests/integration/test_store_conformance.py::TestThreads",
     "tests/integration/test_store_conformance.py::TestHistory",
     "tests/integration/test_store_conformance.py::TestKeptResults",
     "tests/integration/test_store_restored.py",
     "tests/integration/test_retention.py",
     "tests/integration/test_store_conformance.py::TestSameAnswers",
+    "tests/integration/test_store_conformance.py::TestThreads",
 )
 _SQLITE: Final = (
     "tests/integration/test_store_sqlite.py",
