@@ -175,6 +175,27 @@ class TestEveryCombinationOfFlagsIsAnswered:
         assert compared > 0
 
 
+class TestPlansAddTheirTools:
+    """A folder of plans adds what lists them and shows their runs, what starts one where something may run, no more."""
+
+    def test_in_every_row(self) -> None:
+        compared = 0
+        for flags in every_start():
+            row, without = choose(flags), choose(evolve(flags, plans=False))
+            if isinstance(row, StartRefusal) or isinstance(without, StartRefusal) or not flags.plans:
+                continue
+            compared += 1
+            expected = ["list_plans", "start_plan", "get_plan_run"] if row.runs else ["list_plans", "get_plan_run"]
+
+            assert expected == [tool.value for tool in row.tools if tool not in without.tools]
+            assert evolve(row, tools=without.tools) == without
+
+        assert compared > 0
+
+    def test_there_are_none_without_a_workflow(self) -> None:
+        assert StartRefusal.PLANS_WITHOUT_WORKFLOWS is choose(Flags(plans=True, authoring=True))
+
+
 class TestWhoMayDecide:
     """A decision is taken only where a person is said to attend, and whoever only reads decides nothing."""
 

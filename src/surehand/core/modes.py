@@ -35,6 +35,9 @@ class ToolName(Enum):
     RECONCILE = "reconcile_attention"
     CONTINUE = "continue_attention"
     SKIP = "skip_attention"
+    LIST_PLANS = "list_plans"
+    START_PLAN = "start_plan"
+    GET_PLAN_RUN = "get_plan_run"
     OBSERVE = "observe"
     START_RECORD = "start_record"
     CLICK = "click"
@@ -169,6 +172,7 @@ class Flags:
         allow_run: ``--allow-run``, an older word for ``--mode production``.
         allow_attended_actions: ``--allow-attended-actions``; with ``allow_run`` an older word for ``--mode attended``.
         qualified_config: Whether the settings file lets decisions act in the app.
+        plans: Whether there is a folder of plans.
         authoring: ``--authoring``.
         authoring_screens: Whether ``--authoring-screens`` was given.
         allow_url_override: ``--allow-url-override``.
@@ -183,6 +187,7 @@ class Flags:
     allow_run: bool = False
     allow_attended_actions: bool = False
     qualified_config: bool = False
+    plans: bool = False
     authoring: bool = False
     authoring_screens: bool = False
     allow_url_override: bool = False
@@ -197,6 +202,7 @@ class StartRefusal(Enum):
     MODES_CONTRADICT = "these flags name different modes; give --mode alone"
     BUNDLES_MISSING = "this mode serves workflows of your own: name their folder with --bundles"
     BUNDLES_NOT_SERVED = "the sandbox serves its own workflow; leave --bundles out, or start with --mode production"
+    PLANS_WITHOUT_WORKFLOWS = "--plans goes through workflows: serve some with --bundles, or the sandbox"
     SCREENS_WITHOUT_AUTHORING = "--authoring-screens adds a tool to --authoring; give both"
     URL_OVERRIDE_WITHOUT_RUNS = "--allow-url-override is about runs of your own workflows; start with --mode production"
     EXPORT_WITHOUT_BUNDLES = "--allow-protected-export is about workflows of your own: name their folder with --bundles"
@@ -257,11 +263,17 @@ def _refusals(flags: Flags, start: Start) -> Iterator[tuple[StartRefusal, bool]]
     """Why a row is not served as it was asked for, the first that applies before the others."""
     row = ROWS[start]
     defaults = flags.allow_synthetic_recorded_defaults
+    yield StartRefusal.PLANS_WITHOUT_WORKFLOWS, flags.plans and start is Start.AUTHORING
     yield StartRefusal.SCREENS_WITHOUT_AUTHORING, flags.authoring_screens and not flags.authoring
     yield StartRefusal.URL_OVERRIDE_WITHOUT_RUNS, flags.allow_url_override and not (row.runs and row.bundles)
     yield StartRefusal.EXPORT_WITHOUT_BUNDLES, flags.allow_protected_export and not row.bundles
     yield StartRefusal.DEFAULTS_WITHOUT_RUNS, defaults and not row.runs
     yield StartRefusal.DEFAULTS_NOT_RECORDED, defaults and row.bundles
+
+
+def _plan_tools(row: Row) -> tuple[ToolName, ...]:
+    """The tools of plans; one that begins something stands where something may run."""
+    return ToolName.LIST_PLANS, *((ToolName.START_PLAN,) if row.runs else ()), ToolName.GET_PLAN_RUN
 
 
 def _row(flags: Flags, start: Start) -> Row:
@@ -270,6 +282,7 @@ def _row(flags: Flags, start: Start) -> Row:
     decides = start in (Start.ATTENDED, Start.ATTENDED_READ_ONLY) and flags.qualified_config
     added = (
         *(QUALIFIED_DECISIONS if decides else ()),
+        *(_plan_tools(row) if flags.plans else ()),
         *(AUTHORING_TOOLS if flags.authoring else ()),
         *((ToolName.SCREEN,) if flags.authoring_screens else ()),
     )

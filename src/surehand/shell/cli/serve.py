@@ -46,6 +46,7 @@ Examples:
   surehand serve --bundles workflows --mode production
   surehand serve --attended
   surehand serve --bundles workflows --mode attended --notify desktop
+  surehand serve --bundles workflows --mode production --plans plans
   surehand serve --authoring --url https://app.example
   claude mcp add surehand -- surehand serve --bundles /path/to/workflows --mode production
 """
@@ -81,6 +82,12 @@ Examples:
     help="Let the recording tools share the screen.",
 )
 @bundle_options
+@click.option(
+    "--plans",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="A folder of plans: several workflows in one order, each step at most once.",
+)
 @click.option(
     "--parallel-per-app",
     type=click.IntRange(1, MOST_PARALLEL_PER_APP),
@@ -126,6 +133,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     policy: str | None,
     key_file: Path | None,
     url: tuple[str, ...],
+    plans: Path | None,
     parallel_per_app: int,
     allow_url_override: bool,
     allow_protected_export: bool,
@@ -155,6 +163,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
         attended=attended,
         allow_run=allow_run,
         allow_attended_actions=allow_attended_actions,
+        plans=plans is not None,
         authoring=authoring,
         authoring_screens=authoring_screens is not None,
         allow_url_override=allow_url_override,
@@ -175,6 +184,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         frames=frames,
     )
     makers = [partial(_attention_tools, chosen, row, confirm_by)]
+    if plans is not None:
+        makers.append(partial(_plan_tools, plans, chosen))
     if authoring:
         makers.append(partial(_recording_tools, chosen, _pinned(url), policy, authoring_screens))
     notifier = None if notify is None else _notifier(chosen.state_folder, notify)
@@ -206,6 +217,12 @@ def _attention_tools(chosen: Settings, row: Row, confirm_by: str) -> "tuple[Tool
     return AttentionTools(
         row, partial(attention_in, chosen.state_folder, ConfirmBy(confirm_by)), ConfirmBy(confirm_by)
     ).tools()
+
+
+def _plan_tools(plans: Path, chosen: Settings) -> "tuple[Tool, ...]":
+    from surehand.shell.mcp.plans import PlanTools  # noqa: PLC0415 - few servers have plans
+
+    return PlanTools(plans, chosen.state_folder).tools()
 
 
 def _recording_tools(

@@ -32,7 +32,7 @@ from surehand.shell.mcp.answers import MAX_ANSWER_BYTES, outline, page
 from surehand.shell.mcp.asking import Form, FormPendingError
 from surehand.shell.mcp.form_state import FormStates
 from surehand.shell.mcp.frames import is_object
-from surehand.shell.mcp.tools import SERVICE_NOT_BUILT, Call, Handler, Json, Tool, ToolError
+from surehand.shell.mcp.tools import SERVICE_NOT_BUILT, Call, Json, Tool, ToolError, reading_tool
 
 WITHOUT_ATTENTION: Final = ToolError(
     "The run store of this folder is of a kind that keeps no decisions (store_without_attention). "
@@ -139,8 +139,8 @@ class AttentionTools:
         return (self._list(), self._item(), *(self._decision(*each) for each in _DECISIONS.items()))
 
     def _list(self) -> Tool:
-        return _reading(
-            ToolName.LIST_NEEDS_ATTENTION,
+        return reading_tool(
+            ToolName.LIST_NEEDS_ATTENTION.value,
             "List what needs attention",
             "The runs that stopped for a person, newest first: why, and which decisions are allowed. Starts nothing.",
             {"cursor": {**_ID, "description": "next of the last page"}},
@@ -149,8 +149,8 @@ class AttentionTools:
         )
 
     def _item(self) -> Tool:
-        return _reading(
-            ToolName.GET_ATTENTION_ITEM,
+        return reading_tool(
+            ToolName.GET_ATTENTION_ITEM.value,
             "Get what needs attention",
             "One stopped run: the question, how far it is, the allowed decisions and their capability_digest.",
             {"attention_id": _ID},
@@ -269,29 +269,6 @@ def _request(arguments: Json) -> DecisionRequest:
         str(arguments["capability_digest"]),
         str(arguments["idempotency_key"]),
         arguments["confirm"] is True,
-    )
-
-
-def _reading(  # noqa: PLR0913, PLR0917 - what the two differ in
-    name: ToolName,
-    title: str,
-    description: str,
-    arguments: Mapping[str, Json],
-    output_schema: Callable[[], Json],
-    handler: Handler,
-) -> Tool:
-    return Tool(
-        name=name.value,
-        title=title,
-        description=description,
-        read_only=True,
-        destructive=False,
-        idempotent=True,
-        open_world=False,
-        arguments=arguments,
-        required=tuple(each for each in arguments if each != "cursor"),
-        output_schema=output_schema,
-        handler=handler,
     )
 
 

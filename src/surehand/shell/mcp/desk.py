@@ -125,6 +125,7 @@ class Desk:
         self._building: asyncio.Future[ServicePort] | None = None
         self._parked: dict[str, set[_Waiting]] = {}
         self._own_runs: dict[str, ServicePort] = {}
+        self._at_end: list[Callable[[], None]] = []
         self._ending = False
 
     async def service(self) -> ServicePort:
@@ -219,9 +220,15 @@ class Desk:
             return known
         return await self._park(service, run_id, wait) or known
 
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Have this called when the server ends, before anything is stopped; it must not wait."""
+        self._at_end.append(call)
+
     def end(self) -> None:
         """Start no more runs, stop the runs of waiting calls, and let every other waiting call answer now."""
         self._ending = True
+        for call in self._at_end:
+            call()
         for run_id in tuple(self._parked):
             service = self._own_runs.get(run_id)
             if service is None:

@@ -31,14 +31,15 @@ from surehand.shell.mcp.answers import (
 )
 from surehand.shell.mcp.frames import is_object
 from surehand.shell.mcp.tools import (
-    DEFAULT_WAIT_SECONDS,
-    MAX_WAIT_SECONDS,
+    WAIT_SECONDS,
     Call,
     Handler,
     Json,
     Tool,
     ToolError,
     bad_argument,
+    reading_tool,
+    wait_seconds,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def _run_workflow(call: Call) -> Json | ToolError:
         str(call.arguments["workflow"]),
         inputs if is_object(inputs) else {},
         str(call.arguments["request_id"]),
-        _wait_seconds(call.arguments),
+        wait_seconds(call.arguments),
         call.progress,
         url=url,
     )
@@ -82,7 +83,7 @@ async def _run_workflow(call: Call) -> Json | ToolError:
 
 
 async def _get_run(call: Call) -> Json | ToolError:
-    result = await call.desk.get(str(call.arguments["run_id"]), _wait_seconds(call.arguments), call.progress)
+    result = await call.desk.get(str(call.arguments["run_id"]), wait_seconds(call.arguments), call.progress)
     return UNKNOWN_RUN if result is None else to_wire(result)
 
 
@@ -118,11 +119,6 @@ async def _get_protected_run_report(call: Call) -> Json | ToolError:
     return with_protected(answer, {**named, **({} if late is None else {"late_result": to_wire(late)})})
 
 
-def _wait_seconds(arguments: Json) -> int:
-    asked = arguments.get("wait_seconds", DEFAULT_WAIT_SECONDS)
-    return int(asked) if isinstance(asked, int | float) else DEFAULT_WAIT_SECONDS
-
-
 def _url(arguments: Json) -> str | ToolError | None:
     if "url" not in arguments:
         return None
@@ -132,12 +128,6 @@ def _url(arguments: Json) -> str | ToolError | None:
         return bad_argument("url")
 
 
-_WAIT: Final[Json] = {
-    "type": "integer",
-    "minimum": 0,
-    "maximum": MAX_WAIT_SECONDS,
-    "default": DEFAULT_WAIT_SECONDS,
-}
 _RUN_ID: Final[Json] = {"type": "string", "pattern": "^run_[0-9a-f]{32}$"}
 _WORKFLOW: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 _URL: Final[Json] = {
@@ -146,30 +136,6 @@ _URL: Final[Json] = {
     "maxLength": 260,
     "description": "The app's origin for this call",
 }
-
-
-def _reading(  # noqa: PLR0913, PLR0917 - what the rows differ in
-    name: ToolName,
-    title: str,
-    description: str,
-    arguments: Mapping[str, Json],
-    output_schema: Callable[[], Json],
-    handler: Handler,
-) -> Tool:
-    """A tool that changes nothing; its arguments are required, except a cursor and a wait."""
-    return Tool(
-        name=name.value,
-        title=title,
-        description=description,
-        read_only=True,
-        destructive=False,
-        idempotent=True,
-        open_world=False,
-        arguments=arguments,
-        required=tuple(each for each in arguments if each not in {"cursor", "wait_seconds"}),
-        output_schema=output_schema,
-        handler=handler,
-    )
 
 
 _RUN_WORKFLOW: Final = Tool(
@@ -189,7 +155,7 @@ _RUN_WORKFLOW: Final = Tool(
         "workflow": _WORKFLOW,
         "inputs": {"type": "object", "description": "Values by input name, each a string"},
         "request_id": {"type": "string", "pattern": REQUEST_ID_PATTERN},
-        "wait_seconds": _WAIT,
+        "wait_seconds": WAIT_SECONDS,
     },
     required=("workflow", "inputs", "request_id"),
     output_schema=result_schema,
@@ -198,8 +164,8 @@ _RUN_WORKFLOW: Final = Tool(
 )
 
 _ROWS: Final = (
-    _reading(
-        ToolName.LIST_WORKFLOWS,
+    reading_tool(
+        ToolName.LIST_WORKFLOWS.value,
         "List workflows",
         "The workflows that can be run, with the inputs that each needs.",
         {"cursor": {"type": "string", "maxLength": 200, "description": "next_cursor of the last page"}},
@@ -207,24 +173,24 @@ _ROWS: Final = (
         _list_workflows,
     ),
     _RUN_WORKFLOW,
-    _reading(
-        ToolName.GET_RUN,
+    reading_tool(
+        ToolName.GET_RUN.value,
         "Get a run",
         "How a run stands, in the form that run_workflow answers. Starts nothing.",
-        {"run_id": _RUN_ID, "wait_seconds": _WAIT},
+        {"run_id": _RUN_ID, "wait_seconds": WAIT_SECONDS},
         result_outline,
         _get_run,
     ),
-    _reading(
-        ToolName.GET_WORKFLOW,
+    reading_tool(
+        ToolName.GET_WORKFLOW.value,
         "Get a workflow",
         "Whether a workflow can run now, which checks fail, and how much it holds. Takes its name or opaque id.",
         {"workflow": _WORKFLOW},
         lambda: overview_schema(protected=False),
         _get_workflow,
     ),
-    _reading(
-        ToolName.GET_RUN_REPORT,
+    reading_tool(
+        ToolName.GET_RUN_REPORT.value,
         "Get a run's report",
         "Every attempt under a run's request_id, and counts of what its result names. Starts nothing.",
         {"run_id": _RUN_ID},

@@ -94,6 +94,49 @@ class Tool:
     needs_forms: bool = False
 
 
+#: Arguments that a call may leave out.
+_OPTIONAL: Final = frozenset({"cursor", "wait_seconds"})
+
+
+def reading_tool(  # noqa: PLR0913, PLR0917 - what such tools differ in
+    name: str,
+    title: str,
+    description: str,
+    arguments: Mapping[str, Json],
+    output_schema: Callable[[], Json],
+    handler: Handler,
+) -> Tool:
+    """A tool that changes nothing; its arguments are required, except a cursor and a wait."""
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        read_only=True,
+        destructive=False,
+        idempotent=True,
+        open_world=False,
+        arguments=arguments,
+        required=tuple(each for each in arguments if each not in _OPTIONAL),
+        output_schema=output_schema,
+        handler=handler,
+    )
+
+
+def wait_seconds(arguments: Json) -> int:
+    """How long a call may wait, in seconds."""
+    asked = arguments.get("wait_seconds", DEFAULT_WAIT_SECONDS)
+    return int(asked) if isinstance(asked, int | float) else DEFAULT_WAIT_SECONDS
+
+
+#: The argument that says it.
+WAIT_SECONDS: Final[Json] = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": MAX_WAIT_SECONDS,
+    "default": DEFAULT_WAIT_SECONDS,
+}
+
+
 def declaration(tool: Tool) -> Json:
     """The tool as ``tools/list`` shows it."""
     return {

@@ -201,6 +201,10 @@ class WorkflowRunner:
         """
         return tuple(head.run_id for head in self._open().going_on() if not self._is_alive(head.owner))
 
+    def end(self) -> None:
+        """Begin no further step; what acts goes on to its end, and runs can be taken up later."""
+        self._closing = True
+
     def close(self) -> None:
         """Stop waits, let what acts come to its end in bounded time, and release everything; runs can be taken up."""
         with self._guard:
