@@ -28,8 +28,12 @@ def run_python(script: str, *arguments: object, mounts: str | None = None) -> su
     command = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
     if mounts is not None:
         command = ["unshare", "-Urm", "sh", "-ec", f'{mounts}\nexec "$@"', "sh", *command]
-    environment = {**os.environ, "PYTHONPATH": str(_TESTS)}
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environment)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environment_of_tests())
+
+
+def environment_of_tests() -> dict[str, str]:
+    """The environment of a process that imports what tests share."""
+    return {**os.environ, "PYTHONPATH": str(_TESTS)}
 
 
 def run_without_writing(script: str, folder: Path) -> list[subprocess.CompletedProcess[str]]:
