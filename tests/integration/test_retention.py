@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from support.stores import (
     run_id,
     started,
 )
+from surehand.core.attention.decision import Decision, Review, Verdict
 from surehand.core.attention.evidence import SealedEvidence, values_of
 from surehand.core.attention.pause import Action
 from surehand.core.outcome.evidence import OwnerGone, Phase
@@ -235,6 +237,10 @@ class TestSealedEvidence:
         for path in (folder / ATTENTION).iterdir():
             os.utime(path, (BETWEEN + seconds, BETWEEN + seconds))
 
+    @staticmethod
+    def judged(asked_for: Decision, review: Review | None, used: Decision | None) -> Verdict:
+        return as_the_machine(review, used, asked_for)
+
     @pytest.mark.parametrize("opens", [opens_sqlite, OneMemory()])
     def test_what_goes_and_what_stays(self, opens: OpensStores, tmp_path: Path) -> None:
         files = EvidenceFiles(tmp_path, KEY)
@@ -250,7 +256,7 @@ class TestSealedEvidence:
                     store.finish(record.run_id, record.owner, result_of(record, STOPPED))
                 if number == 1:
                     ended = asked(kept(made), Action.REJECT)
-                    part.decide(ended, lambda review, used, ended=ended: as_the_machine(review, used, ended))
+                    part.decide(ended, partial(self.judged, ended))
             files.write(pause_id(9), run_id(9), "", SealedEvidence(inputs=()))
             self.aged(tmp_path, 1)
             assert 0 == prune(store, tmp_path, BETWEEN, dry_run=False).evidence

@@ -1,6 +1,7 @@
 """A capability binds everything that was decided about, and counts for its time only."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from attrs import evolve, fields
@@ -46,7 +47,7 @@ from surehand.core.attention.pause import DECIDE_SECONDS, Action, DeliveryState,
 from surehand.core.outcome.evidence import PauseCategory
 
 #: Another value for every field of a pause, but for its own name.
-OTHER_PAUSES: dict[str, object] = {
+OTHER_PAUSES: dict[str, Any] = {
     "pause_id": pause_id(2),
     "run_id": run_id(2),
     "workflow": "add_other_note",
@@ -65,7 +66,7 @@ OTHER_PAUSES: dict[str, object] = {
 }
 
 #: Another value for every field of an issue.
-OTHER_ISSUES: dict[str, object] = {
+OTHER_ISSUES: dict[str, Any] = {
     "number": 2,
     "owner": OTHER_OWNER,
     "issued_at": NOW + 1,
@@ -186,7 +187,7 @@ class TestVerification:
         assert answered(now, older) is DecisionRefusal.CAPABILITY_OUTDATED
 
     @pytest.mark.parametrize("change", [{"bundle": "0" * 64}, {"inputs": "0" * 64}, {"workflow": "other"}])
-    def test_a_row_that_was_changed_is_refused(self, change: dict[str, str]) -> None:
+    def test_a_row_that_was_changed_is_refused(self, change: dict[str, Any]) -> None:
         changed = evolve(kept(), pause=evolve(pause(), **change))
 
         assert answered(changed, capability_digest(KEY, changed)) is DecisionRefusal.PAUSE_CHANGED

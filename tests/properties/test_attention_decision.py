@@ -1,6 +1,7 @@
 """One decision for one key, one at a time, and an end that says what happened."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 from attrs import evolve, fields
@@ -113,7 +114,7 @@ class TestTaking:
     @pytest.mark.parametrize(
         "other", [{"action": Action.REJECT}, {"capability": "0" * 64}, {"pause_id": pause_id(2)}], ids=str
     )
-    def test_the_same_key_with_other_content_is_refused(self, other: dict[str, object]) -> None:
+    def test_the_same_key_with_other_content_is_refused(self, other: dict[str, Any]) -> None:
         before = ended(DecisionStatus.COMPLETED)
         again = evolve(asked(kept(), key=before.key), **other)
 
@@ -174,7 +175,7 @@ class TestTaking:
     @pytest.mark.parametrize(
         "other", [{"action": Action.REJECT}, {"capability": "0" * 64}, {"pause_id": pause_id(2)}], ids=str
     )
-    def test_a_capability_that_was_verified_for_something_else_is_refused(self, other: dict[str, object]) -> None:
+    def test_a_capability_that_was_verified_for_something_else_is_refused(self, other: dict[str, Any]) -> None:
         decision = asked(kept())
         proof = verified(review(), decision)
         verdict = judge(review(), None, evolve(decision, **other), proof)
@@ -354,7 +355,7 @@ class TestReceipts:
         assert refusal_receipt(evolve(refused, pause_id=""), None).attention_id is None
 
 
-def continuation(number: int = 1, **changes: object) -> Continuation:
+def continuation(number: int = 1, **changes: Any) -> Continuation:  # noqa: ANN401 - fields of many types
     """A continuation of run 1 that goes on."""
     return evolve(Continuation(run_id(1), number, pause_id(), STARTED.key, OWNER), **changes)
 
