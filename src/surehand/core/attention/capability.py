@@ -142,6 +142,11 @@ def seal_of(key: bytes, pause: Pause) -> str:
     return _mac(key, "pause", to_wire(pause)).hex()
 
 
+def is_intact(key: bytes, kept: KeptPause) -> bool:
+    """Whether a pause is as it was kept."""
+    return _same(kept.seal, seal_of(key, kept.pause))
+
+
 def actions_of(kept: KeptPause) -> tuple[Action, ...]:
     """What the capability of a pause allows."""
     return allowed_actions(kept.pause, has_window=bool(kept.issue.owner))
@@ -195,7 +200,7 @@ def _verified(kept: KeptPause, action: Action, digest: str) -> VerifiedCapabilit
 def _refusal(key: bytes, kept: KeptPause, presented: str, action: Action, instants: Instants) -> DecisionRefusal | None:
     if _DIGEST.fullmatch(presented) is None:
         return DecisionRefusal.CAPABILITY_MALFORMED
-    if not _same(kept.seal, seal_of(key, kept.pause)):
+    if not is_intact(key, kept):
         return DecisionRefusal.PAUSE_CHANGED
     if not _same(presented, capability_digest(key, kept)):
         earlier = [_same(presented, _digest_of(key, kept.pause, issue)) for issue in kept.issues[:-1]]
