@@ -65,6 +65,10 @@ PROMISES: Final[dict[str, tuple[str, str]]] = {
     "without an account nobody decides": ("tests/integration/test_attended_desk.py", "TestBadInput"),
     "a step that a person did is never done again": ("tests/integration/test_attended_engine.py", "TestContinue"),
     "the whole way in a browser": ("tests/integration/test_attended_engine.py", "TestTheRoundTrip"),
+    "who continues without the step is told so": (
+        "tests/integration/test_mcp_attention_worker.py",
+        "TestAFormDecidesAndTheWorkerCarriesOut",
+    ),
     "a window is opened anew behind the fence": ("tests/integration/test_attended_engine.py", "TestTheWindow"),
     "a reading writes nothing": ("tests/integration/test_attended_engine.py", "TestReconcile"),
     "the agent learns that nobody decided": (
