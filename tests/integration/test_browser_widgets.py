@@ -187,6 +187,12 @@ class TestFieldsInADrawnBox:
         assert visit.do(self.choose()) == COVERED
         assert visit.ask("() => panel.hidden") is True
 
+    def test_a_page_that_takes_no_click_at_all_is_not(self, visit: Visit, site: Site) -> None:
+        show(visit, site, "<style>body { pointer-events: none }</style>" + BOX.format(field="", beside=""))
+
+        assert visit.do(self.choose()) == COVERED
+        assert visit.ask("() => panel.hidden") is True
+
     @pytest.mark.parametrize("field", ["disabled", "aria-disabled=true"])
     def test_the_box_of_a_locked_field_is_not(self, visit: Visit, site: Site, field: str) -> None:
         show(visit, site, BOX.format(field=field, beside=""))

@@ -129,7 +129,8 @@
     const isOpen = matches(el, CONTROLS) && !matches(el, ':disabled, [aria-disabled=true]');
     let box = el;
     while (box && isOpen && getComputedStyle(box).pointerEvents === 'none') box = parent(box);
-    if (!box || all(box, USABLE).some(other => !within(other, el) && !within(el, other) && isSeen(other))) return el;
+    // Where the whole page takes no click, something else that is open does.
+    if (!box || matches(box, 'html, body') || all(box, USABLE).some(other => !within(other, el) && !within(el, other) && isSeen(other))) return el;
     return box;
   };
 
