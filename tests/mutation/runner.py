@@ -261,7 +261,7 @@ def _elsewhere(judge: Callable[[], str], patience: int) -> str:
 
 def _tell(judge: Callable[[], str], folder: str, writes: int, patience: int) -> NoReturn:
     """Judge in silence, tell the verdict, and end."""
-    os.setsid()
+    os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (patience, patience + 1))
     tempfile.tempdir = os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
