@@ -49,7 +49,7 @@ TOLD: Final[list[tuple[Bundle, tuple[str, ...]]]] = [
             OWN,
             steps=(
                 *OWN.steps,
-                ClickStep("open_dialog", ON_FORM, EXTRA, DialogAnswer.DISMISS),
+                ClickStep("open_dialog", ON_FORM, EXTRA, DialogAnswer.DISMISS, optional=True),
                 FillStep(
                     "search",
                     ON_FORM,
@@ -77,7 +77,7 @@ TOLD: Final[list[tuple[Bundle, tuple[str, ...]]]] = [
             ),
         ),
         (
-            "dismiss the dialog",
+            "dismiss the dialog that opens, which a person may leave out",
             "“Remark” in the open dialog in the frame “editor”",
             "the constant “2026-01-02” as dd.mm.yyyy, then press enter (not part of the record)",
             "to the constant “true” (not part of the record)",

@@ -81,7 +81,7 @@ def _step(step: Step) -> str:
     if isinstance(step, OpenStep):
         behind = "" if step.fragment is None else f"#{_plain(step.fragment)}"
         return f"{step.id}: open {_plain(step.path)}{behind}"
-    return f"{step.id}: on {_page(step.page)}, {_act(step)}"
+    return f"{step.id}: on {_page(step.page)}, {_act(step)}{_optional(step)}"
 
 
 def _act(step: FillStep | ChooseStep | CheckStep | ClickStep) -> str:
@@ -102,6 +102,10 @@ def _act(step: FillStep | ChooseStep | CheckStep | ClickStep) -> str:
 
 def _not_saved(step: FillStep | ChooseStep | CheckStep) -> str:
     return "" if step.part_of_record else " (not part of the record)"
+
+
+def _optional(step: FillStep | ChooseStep | CheckStep | ClickStep) -> str:
+    return ", which a person may leave out where the run stops at it" if step.optional else ""
 
 
 def _dialog(answer: DialogAnswer | None) -> str:

@@ -211,7 +211,7 @@ class Performer:
                 self._perform_if_ours(decision)
             for opening in self.attention.openings():
                 self._open_if_free(opening)
-            self._let_go()
+            self._let_go_of_windows()
 
     def _perform_if_ours(self, decision: Decision) -> None:
         review = self.attention.review(decision.pause_id)
@@ -279,9 +279,10 @@ class Performer:
         """Read the records and say what they show; nothing else follows from it."""
         baseline = unsealed(evidence.baseline or ())
         old = frozenset(record.key for record in baseline.records)
-        after: Records | RecordsUnavailable = RecordsUnavailable()
-        with suppress(RunRefusedError):
+        try:
             after = self.engine.reread(job, old, _Looking(self.stop))
+        except Exception:  # noqa: BLE001 - whatever a reading meets, it read nothing
+            after = RecordsUnavailable()
         self._end(decision, DecisionStatus.RECONCILED, finding=found(job.bundle, job.inputs, baseline, after))
 
     # Windows
@@ -291,6 +292,8 @@ class Performer:
 
         Everybody who attends looks for such wishes; the first takes it.
         """
+        if self.stop.is_set():
+            return
         review = self.attention.review(opening.pause_id)
         if review is None or not still_waits(review):
             self.attention.claim_opening(opening.number, self.token)
@@ -314,7 +317,7 @@ class Performer:
         try:
             with self.turn(job.target.origin, boundary) as came:
                 stopped = self.engine.reopen(job, kept.pause.at, boundary) if came else STOPPED_WHILE_WAITING
-        except RunRefusedError:
+        except Exception:  # noqa: BLE001 - whatever keeps the app from being opened, it is not open
             return False
         if stopped is not None:
             self.keep(record, job, stopped)
@@ -328,7 +331,7 @@ class Performer:
         self._windows[kept.pause.run_id] = kept.pause.pause_id
         self.engine.show(kept.pause.run_id)
 
-    def _let_go(self) -> None:
+    def _let_go_of_windows(self) -> None:
         """Close the windows of what waits for nobody any more, and say of each window that is gone that it is."""
         open_now = self.engine.windows()
         for run_id, pause_id in tuple(self._windows.items()):

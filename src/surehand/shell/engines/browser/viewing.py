@@ -145,9 +145,12 @@ class View:
     async def hand_over(self) -> None:
         """Let a person work in the page: nothing of ours holds back what they do, and dialogs are theirs."""
         self.dialogs.leave_to_person()
-        for frame in self.page.frames:
-            with suppress(Error):
-                await frame.locator(":root").evaluate_all(_LEAVE)
+        # A page in which a dialog of the person's stands open answers nothing.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.wait_ms / 1000):
+                for frame in self.page.frames:
+                    with suppress(Error):
+                        await frame.locator(":root").evaluate_all(_LEAVE)
 
     async def take_back(self) -> None:
         """Go on with the page as the person left it; what was seen of it before does not count any more."""
