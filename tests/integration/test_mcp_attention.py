@@ -407,6 +407,11 @@ class TestAClientWithoutForms:
         assert all("surehand attend" in each for each in told)
         assert (bench.forms, bench.standing(stopped)) == ([], before)
 
+    def test_a_server_without_the_decisions_that_act_says_where_those_are_taken(self, tmp_path: Path) -> None:
+        told = Bench(tmp_path, row=ROWS[Start.ATTENDED]).call("list_needs_attention", {})["structuredContent"]
+
+        assert told["how_to_decide"].startswith("Continue and Skip are no tools of this server.")
+
     def test_a_server_that_takes_no_decisions_says_so_to_every_client(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, row=ROWS[Start.READ_ONLY])
         bench.runs.stop()

@@ -24,7 +24,7 @@ from attrs import evolve, frozen
 from surehand.core.attention.decision import KEY_PATTERN, DecisionRequest, Door, Receipt
 from surehand.core.attention.form import Confirmed, form_message, form_schema, judge_answer
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
-from surehand.core.modes import Row, ToolName
+from surehand.core.modes import QUALIFIED_DECISIONS, Row, ToolName
 from surehand.core.schema import json_schema
 from surehand.core.wire import to_wire
 from surehand.shell.clock import SYSTEM_CLOCK
@@ -45,10 +45,12 @@ FAILED_DECIDING: Final = ToolError(
 )
 
 #: Where a person decides without this client.
-ELSEWHERE: Final = (
-    "This client takes no decisions here. A person decides at the computer that runs the workflows: "
+_AT_THE_COMPUTER: Final = (
+    "at the computer that runs the workflows: "
     "`surehand console --attend --allow-actions` in a browser, or `surehand attend list` in a terminal."
 )
+ELSEWHERE: Final = f"This client takes no decisions here. A person decides {_AT_THE_COMPUTER}"
+ACTING_ELSEWHERE: Final = f"Continue and Skip are no tools of this server. A person decides them {_AT_THE_COMPUTER}"
 NO_FORMS_HERE: Final = ToolError(f"Nothing was decided: this client shows no forms. {ELSEWHERE}")
 
 #: Seconds that a call waits for the end of a decision, and between two looks.
@@ -194,7 +196,9 @@ class AttentionTools:
         return UNKNOWN_ITEM if item is None else {**to_wire(item), **self._elsewhere(call)}
 
     def _elsewhere(self, call: Call) -> Json:
-        return {} if self._row.decides and call.shows_forms else {"how_to_decide": ELSEWHERE}
+        if not (self._row.decides and call.shows_forms):
+            return {"how_to_decide": ELSEWHERE}
+        return {} if {*QUALIFIED_DECISIONS} <= {*self._row.tools} else {"how_to_decide": ACTING_ELSEWHERE}
 
     async def _decide(self, name: ToolName, action: Action, call: Call) -> Json | ToolError:
         """Answer what is known of the key, else ask the person, else decide; the first that applies."""
