@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from surehand.core.orchestration.definition import WorkflowDefinition
+    from surehand.core.orchestration.run import WorkflowRun
     from surehand.core.outcome.reasons import NextStep, Outcome, Reason, RecordChanged
     from surehand.core.outcome.result import (
         CheckedHow,
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from surehand.core.workflow.card import Card
     from surehand.shell.api import AsyncSurehand, BadCallError, Surehand
     from surehand.shell.config import BundleArguments, ConfigError, SandboxEngine
+    from surehand.shell.orchestration.loader import DefinitionError, load_definition
+    from surehand.shell.orchestration.opening import open_plans
+    from surehand.shell.orchestration.runner import WorkflowRunner
     from surehand.shell.service import UnknownRunError
 
     __version__: str
@@ -35,6 +40,7 @@ __all__ = [
     "Card",
     "CheckedHow",
     "ConfigError",
+    "DefinitionError",
     "EngineName",
     "FailedCheck",
     "InputProblem",
@@ -52,8 +58,13 @@ __all__ = [
     "Surehand",
     "Unavailable",
     "UnknownRunError",
+    "WorkflowDefinition",
     "WorkflowOverview",
+    "WorkflowRun",
+    "WorkflowRunner",
     "__version__",
+    "load_definition",
+    "open_plans",
 ]
 
 _HOMES = {
@@ -63,6 +74,7 @@ _HOMES = {
     "Card": "surehand.core.workflow.card",
     "CheckedHow": "surehand.core.outcome.result",
     "ConfigError": "surehand.shell.config",
+    "DefinitionError": "surehand.shell.orchestration.loader",
     "EngineName": "surehand.core.outcome.result",
     "FailedCheck": "surehand.core.outcome.result",
     "InputProblem": "surehand.core.outcome.result",
@@ -80,7 +92,12 @@ _HOMES = {
     "Surehand": "surehand.shell.api",
     "Unavailable": "surehand.core.overview",
     "UnknownRunError": "surehand.shell.service",
+    "WorkflowDefinition": "surehand.core.orchestration.definition",
     "WorkflowOverview": "surehand.core.overview",
+    "WorkflowRun": "surehand.core.orchestration.run",
+    "WorkflowRunner": "surehand.shell.orchestration.runner",
+    "load_definition": "surehand.shell.orchestration.loader",
+    "open_plans": "surehand.shell.orchestration.opening",
 }
 
 

@@ -24,7 +24,7 @@ from surehand.shell.cli.app import (
     json_option,
     runs_dir_option,
 )
-from surehand.shell.config import BundleArguments, settings
+from surehand.shell.config import BundleArguments
 
 if TYPE_CHECKING:
     from surehand.core.orchestration.definition import WorkflowDefinition
@@ -265,9 +265,7 @@ class _One:
 @contextmanager
 def _runner(installation: Installation, definitions: "Definitions | None" = None) -> "Generator[WorkflowRunner]":
     """What goes through plans with the workflows that the options name."""
-    from surehand.core.modes import ROWS, Start  # noqa: PLC0415 - after the arguments were understood
-    from surehand.shell.assembly import build_service  # noqa: PLC0415 - as above
-    from surehand.shell.orchestration.opening import opened_runner  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.opening import open_plans  # noqa: PLC0415 - after the arguments were understood
 
     said = BundleArguments(
         folder=installation["bundles"],
@@ -276,9 +274,8 @@ def _runner(installation: Installation, definitions: "Definitions | None" = None
         key_file=installation["key_file"],
         apps=installation["url"],
     )
-    chosen = settings(installation["runs_dir"], installation["sandbox_engine"], bundles=said)
-    row = ROWS[Start.SANDBOX if chosen.bundles is None else Start.PRODUCTION]
-    with opened_runner(build_service(chosen, row), chosen.state_folder, definitions) as runner:
+    runs_dir, engine = installation["runs_dir"], installation["sandbox_engine"]
+    with open_plans(runs_dir, engine, bundles=said, definitions=definitions) as runner:
         yield runner
 
 

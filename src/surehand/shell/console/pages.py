@@ -13,7 +13,7 @@ from typing import Final
 
 from surehand.core.attention.console import Card, Choice, Weight, told, why
 from surehand.core.attention.decision import Receipt
-from surehand.core.attention.evidence import LocalEvidence
+from surehand.core.attention.evidence import LocalEvidence, Values
 from surehand.core.attention.pause import WAITING, AttentionItem, AttentionPage, DeliveryState, ItemStatus
 from surehand.shell.markup import NOTHING, Html, Templates, join, static_files
 
@@ -173,10 +173,15 @@ def _evidence(shown: Card) -> Html:
         "evidence",
         control=_control(evidence),
         address=_FILL("address", text=evidence.address) if evidence.address else NOTHING,
-        values=join(_FILL("value", name=each.name, text=each.text) for each in evidence.values),
-        values_title="Values still to be entered" if evidence.values else "No value is left to be entered",
+        identity=_values("The intended record", evidence.identity),
+        values=_values("Values still to be entered", evidence.values),
         frame=NOTHING if evidence.frame is None else _FILL("frame", item=shown.item.id),
     )
+
+
+def _values(title: str, values: Values) -> Html:
+    rows = join(_FILL("value", name=each.name, text=each.text) for each in values)
+    return _FILL("values", title=title, rows=rows) if values else NOTHING
 
 
 def _control(evidence: LocalEvidence) -> Html:

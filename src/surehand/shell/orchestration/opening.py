@@ -3,16 +3,24 @@
 Laws of this module:
 
 - The file of plans lies beside the ledger. Nothing is opened before it is used.
+- What is closed first is what goes through plans, then the service whose workflows it runs.
 """
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from surehand.core.modes import ROWS, Start
+from surehand.core.orchestration.condition import STANDARD, Conditions
+from surehand.core.orchestration.task import TaskRunner
+from surehand.shell.assembly import build_service
+from surehand.shell.config import BundleArguments, SandboxEngine, settings
 from surehand.shell.orchestration.loader import Definitions
 from surehand.shell.orchestration.performing import Surroundings
 from surehand.shell.orchestration.runner import WorkflowRunner
+from surehand.shell.orchestration.tools import SceneSource, Tool, Tools, WorldSource
 from surehand.shell.orchestration.workflows import ServedWorkflows
 from surehand.shell.service import Service
 
@@ -32,12 +40,47 @@ def runner_over(service: Service, state_folder: Path, definitions: Definitions |
 
 
 @contextmanager
-def opened_runner(
-    service: Service, state_folder: Path, definitions: Definitions | None = None
+def open_plans(  # noqa: PLR0913 - what an embedding program may add
+    runs_dir: str | os.PathLike[str] | None = None,
+    sandbox_engine: SandboxEngine | str | None = None,
+    *,
+    bundles: str | os.PathLike[str] | BundleArguments | None = None,
+    definitions: Definitions | None = None,
+    tools: tuple[Tool, ...] = (),
+    task_runner: TaskRunner | None = None,
+    conditions: Conditions = STANDARD,
+    scene: SceneSource | None = None,
+    world: WorldSource | None = None,
 ) -> Generator[WorkflowRunner]:
-    """The same for as long as it is used; plans stop where they can go on later, then the service is closed."""
+    """Go through plans with the workflows of an installation, as long as it is used.
+
+    Args:
+        runs_dir: The folder under which the state lies; default: the user's state folder of this platform.
+        sandbox_engine: ``auto`` (the default), ``browser`` or ``simulated``.
+        bundles: The folder of your own workflows, or all that is to be said about them; default: the sandbox.
+        definitions: Where the plans of today are found; default: a run's own, pinned plan is the only one.
+        tools: What templates may call.
+        task_runner: Who works on goals, if anybody does.
+        conditions: The kinds of conditions; ``STANDARD.added(...)`` adds your own.
+        scene: Sees what the page shows.
+        world: Knows what is tracked of the app.
+
+    Raises:
+        ConfigError: A setting is not understood, or the bundles cannot be read.
+    """
+    said = bundles if isinstance(bundles, BundleArguments | None) else BundleArguments(folder=bundles)
+    chosen = settings(runs_dir, sandbox_engine, bundles=said)
+    service = build_service(chosen, ROWS[Start.SANDBOX if chosen.bundles is None else Start.PRODUCTION])
+    around = Surroundings(
+        workflows=ServedWorkflows(service),
+        tools=Tools(tools),
+        task_runner=task_runner,
+        conditions=conditions,
+        scene=scene,
+        world=world,
+    )
     try:
-        with runner_over(service, state_folder, definitions) as runner:
+        with WorkflowRunner(chosen.state_folder / PLANS, around, definitions) as runner:
             yield runner
     finally:
         service.close()
