@@ -180,6 +180,21 @@ class TestShowing:
         } == items
         assert place.desk.items() == place.desk.items()
 
+    def test_a_run_whose_continuation_died_behind_the_boundary_stays_in_the_queue(self, place: Place) -> None:
+        record = place.stop()
+        place.decide()
+        store, owner = place.desk.store, place.lock.token
+        begun = store.claim(decision_key(KEYS[0]), owner)
+        assert begun is not None
+        assert store.begin_continuation_delivery(record.run_id, begun.number, owner)
+        assert ItemStatus.IN_PROGRESS is place.item().status
+        store.settle_decision(store.unended()[0], NOW + 20)
+        item = place.item()
+
+        assert (record.run_id, DeliveryState.UNKNOWN, 1) == (item.run_id, item.delivery_state, item.earlier_pauses)
+        assert (Action.TEACH, Action.ESCALATE) == item.allowed_actions
+        assert 1 == len(place.desk.items().items)
+
     def test_a_claim_ledger_is_refused_by_name(self, tmp_path: Path) -> None:
         with closing(opens_claims(tmp_path / "claims-only")) as claims, pytest.raises(StoreWithoutAttentionError):
             AttendedDesk.over(claims, tmp_path / "claims-only")

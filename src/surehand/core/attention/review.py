@@ -106,7 +106,9 @@ def _facts(first: RunResult) -> CallFacts:
     return CallFacts(run_id=first.run_id, mode=first.mode, engine=first.engine, attempt=first.attempt)
 
 
-def bare_pause(key: bytes, record: RunRecord, result: RunResult, instants: Instants) -> KeptPause:
+def bare_pause(
+    key: bytes, record: RunRecord, result: RunResult, instants: Instants, lineage: tuple[str, ...] = ()
+) -> KeptPause:
     """The pause of a run that waits for a person and left none.
 
     Args:
@@ -114,6 +116,7 @@ def bare_pause(key: bytes, record: RunRecord, result: RunResult, instants: Insta
         record: The finished run.
         result: Its answer.
         instants: Now.
+        lineage: The pauses of the run before it, oldest first.
     """
     unsent = result.record_changed is RecordChanged.NO
     pause = Pause(
@@ -124,6 +127,7 @@ def bare_pause(key: bytes, record: RunRecord, result: RunResult, instants: Insta
         category=PauseCategory.OPERATOR_REVIEW,
         before_save=False,
         delivery=DeliveryState.NOT_DELIVERED if unsent else DeliveryState.UNKNOWN,
+        lineage=lineage,
         inputs="",
         evidence="",
         created_at=max(record.created_at, 0),

@@ -422,4 +422,6 @@ class AttendedDesk:
         """Give a pause to every run that waits for a person without one: it was left by nobody, or by one that died."""
         for record in self.store.without_pause(_ADOPTED_AT_ONCE):
             if record.result is not None:
-                self.store.keep_pause(bare_pause(self.files.key, record, record.result, self._instants()))
+                earlier = self.store.lineage(record.run_id)
+                bare = bare_pause(self.files.key, record, record.result, self._instants(), earlier)
+                self.store.keep_pause(bare)

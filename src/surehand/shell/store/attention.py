@@ -66,7 +66,10 @@ class AttentionStore(Protocol):
         ...
 
     def without_pause(self, limit: int) -> tuple[RunRecord, ...]:
-        """Finished runs that wait for a person and have no pause, newest first."""
+        """Finished runs that wait for a person and have no pause that could say so, newest first.
+
+        They left none, or did not stop again after a decision about them ended in doubt.
+        """
         ...
 
     def issue(self, pause_id: str, issue: Issue) -> bool:

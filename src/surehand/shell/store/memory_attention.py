@@ -112,7 +112,8 @@ class MemoryAttention:
                 for record in reversed(list(self._records.values()))
                 if record.attempt > 0 and record.result is not None and waits_for_person(record.result)
             )
-            return tuple(islice((each for each in waiting if not self.lineage(each.run_id)), max(limit, 0)))
+            found = (self.answered(each) for each in waiting if not self._since_doubt(each.run_id))
+            return tuple(islice(found, max(limit, 0)))
 
     def issue(self, pause_id: str, issue: Issue) -> bool:
         """Issue a pause anew."""
@@ -241,6 +242,12 @@ class MemoryAttention:
     def version(self) -> int:
         """A number that differs once the store changed."""
         return self._version
+
+    def _since_doubt(self, run_id: str) -> tuple[str, ...]:
+        """The pauses of a run since the last time that a decision about it ended in doubt."""
+        names = self.lineage(run_id)
+        doubt = [each for each in self.decisions(run_id) if each.status is DecisionStatus.DELIVERY_UNCERTAIN]
+        return names[max((names.index(each.pause_id) + 1 for each in doubt), default=0) :]
 
     def _keep(self, decision: Decision) -> None:
         self._decisions[decision.key] = decision

@@ -38,10 +38,14 @@ NEXT_NEWEST: Final = (
     "ORDER BY seq DESC LIMIT ?"
 )
 INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
-WITHOUT_PAUSE: Final = (
-    f"SELECT {_COLUMNS} FROM runs WHERE {WAITING} "  # noqa: S608 - as above
-    "AND NOT EXISTS (SELECT 1 FROM pauses WHERE pauses.run_id = runs.run_id) ORDER BY seq DESC LIMIT ?"
-)
+#: Runs that wait for a person and did not stop since the last time that a decision about them ended in doubt.
+WITHOUT_PAUSE: Final = f"""\
+SELECT {_COLUMNS} FROM runs WHERE {WAITING} AND NOT EXISTS (
+  SELECT 1 FROM pauses WHERE pauses.run_id = runs.run_id AND pauses.seq > coalesce((
+    SELECT max(doubted.seq) FROM pauses AS doubted, decisions
+    WHERE doubted.run_id = runs.run_id AND decisions.pause_id = doubted.pause_id AND status = 'delivery_uncertain'
+  ), 0)
+) ORDER BY seq DESC LIMIT ?"""  # noqa: S608 - as above
 LEGS: Final = "SELECT result FROM continuations WHERE run_id = ? AND result IS NOT NULL ORDER BY number"
 REJECTED: Final = "SELECT 1 FROM decisions WHERE run_id = ? AND status = 'rejected'"
 LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
