@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from support.plans import (
     PEEK,
@@ -25,6 +25,7 @@ from support.plans import (
     Answer,
     App,
     AppTool,
+    AppWorkflows,
     CrashError,
     Fate,
     VirtualClock,
@@ -146,6 +147,55 @@ class TestInOrder:
             runner.run(LINEAR)
 
         assert [2] * (1 + len(LINEAR.steps)) == settings
+
+
+class TestErrorsOfCommit:
+    """An error of COMMIT is no rollback: the run goes on as it is on disk, and nothing is done twice."""
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    @pytest.mark.parametrize("which", range(6))
+    def test_one_error_at_any_step(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: int, after: bool
+    ) -> None:
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+        left = iter(range(1000))
+
+        def failing(link: sqlite3.Connection) -> None:
+            if next(left) != which:
+                return commit(link)
+            if after:
+                commit(link)
+            raise sqlite3.OperationalError("disk I/O error")
+
+        app = App()
+        with WorkflowRunner(tmp_path, around(app, VirtualClock())) as runner:
+            runner.run(definition(wait("a")))
+            monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", failing)
+            run = ran(runner.run(LINEAR, request_id="entry-1"))
+            assert run == runner.get(run.id)
+
+        assert (RunStatus.COMPLETED, [1, 1, 1]) == (run.status, list(app.effects.values()))
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_of_taking_up_and_of_a_wish(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
+        app = App()
+        run_id = dies(tmp_path, app, definition(write("a")), Fate.DIES_BEFORE)
+        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above
+        left = iter(range(1000))
+
+        def failing(link: sqlite3.Connection) -> None:
+            fails = next(left) in {0, 2}
+            if after or not fails:
+                commit(link)
+            if fails:
+                raise sqlite3.OperationalError("disk I/O error")
+
+        with WorkflowRunner(tmp_path, around(app, VirtualClock())) as runner:
+            runner.runs(1)
+            monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", failing)
+            assert runner.cancel(run_id)
+            assert RunStatus.CANCELED is ran(runner.resume(run_id)).status
+        assert not app.effects
 
 
 class TestTakenUp:
@@ -312,6 +362,17 @@ class TestRequests:
         assert not (tmp_path / "plans.db").exists()
 
 
+@frozen
+class Stoppable(AppWorkflows):
+    """Workflows that are asked to stop."""
+
+    asked: list[str] = field(factory=list[str])
+
+    def cancel(self, request_id: str) -> None:
+        """Note the wish."""
+        self.asked.append(request_id)
+
+
 class TestCanceling:
     """A wish to stop is kept on disk and counts at the next boundary."""
 
@@ -345,6 +406,18 @@ class TestCanceling:
 
         assert run is not None
         assert (RunStatus.CANCELED, False) == (run.status, other_cancel(tmp_path, run_id))
+
+    def test_what_acts_is_asked_to_stop_and_waited_for(self, tmp_path: Path) -> None:
+        app = App()
+        workflows = Stoppable(app)
+        surroundings = evolve(around(app, VirtualClock()), workflows=workflows)
+        with WorkflowRunner(tmp_path, surroundings) as runner:
+            app.meanwhile.append(lambda: runner.cancel(runner.runs(1)[0].run_id))
+            run = ran(runner.run(definition(write("a"), write("b"))))
+
+        assert ([f"{run.id}.a.1"], 1) == (workflows.asked, sum(app.effects.values()))
+        assert (RunStatus.CANCELED, "b", ["a"]) == (run.status, run.current_step_id, names(run))
+        assert Outcome.NOT_SURE_IF_SAVED is outcome_of(run).outcome
 
     def test_a_wish_for_a_dead_run_counts_when_it_is_taken_up(self, tmp_path: Path) -> None:
         app = App()

@@ -8,17 +8,15 @@ Laws of this module:
 
 from surehand.core.orchestration.events import Doubt
 from surehand.core.orchestration.result import StepEnd, end_of_run
-from surehand.core.request.record import RunRecord
+from surehand.core.outcome.reasons import Outcome
+from surehand.core.outcome.result import RunResult
 
 
-def found_in(attempts: tuple[RunRecord, ...]) -> StepEnd | Doubt:
-    """The end of a step by the attempts under its request id, oldest first.
-
-    An attempt that is not finished, or whose answer cannot be read, says nothing.
-    """
+def found_in(attempts: tuple[RunResult, ...]) -> StepEnd | Doubt:
+    """The end of a step by the attempts under its request id, oldest first; one that still goes on says nothing."""
     for attempt in attempts:
-        if attempt.result is None:
+        if attempt.outcome is Outcome.RUNNING:
             return Doubt.UNKNOWN
-        if not attempt.result.safe_to_retry:
-            return end_of_run(attempt.result)
+        if not attempt.safe_to_retry:
+            return end_of_run(attempt)
     return Doubt.NOT_DELIVERED

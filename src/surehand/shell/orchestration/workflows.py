@@ -17,6 +17,7 @@ from surehand.core.orchestration.events import Doubt, RunSkill
 from surehand.core.orchestration.result import StepEnd, StepFailure, end_of_run, stopped
 from surehand.core.orchestration.skill import CompiledSkill
 from surehand.core.orchestration.text import by_name
+from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import RunResult, is_final
 from surehand.core.workflow.params import Parameter
 from surehand.shell.catalog import WorkflowEntry
@@ -78,11 +79,8 @@ class ServedWorkflows:
                 self._running.pop(asked.request_id)
 
     def look_up(self, asked: RunSkill) -> StepEnd | Doubt:
-        """As the protocol says."""
-        for attempt in self._service.attempts(asked.request_id):
-            if attempt.result is None:
-                self._end(attempt.run_id)
-        return found_in(self._service.attempts(asked.request_id))
+        """As the protocol says; what people decided about a run after it stopped is part of what became of it."""
+        return found_in(tuple(self._told(attempt.run_id) for attempt in self._service.attempts(asked.request_id)))
 
     def cancel(self, request_id: str) -> None:
         """As the protocol says."""
@@ -90,6 +88,13 @@ class ServedWorkflows:
             run_id = self._running.get(request_id)
         if run_id is not None:
             self._service.cancel(run_id)
+
+    def _told(self, run_id: str) -> RunResult:
+        """A run as it is told when it does not go on any more."""
+        told = self._service.current(run_id)
+        if told is None or not told.record_saved:
+            raise StoreUnavailableError("the ledger cannot say now")
+        return self._end(run_id) if told.outcome is Outcome.RUNNING else told
 
     def _end(self, run_id: str) -> RunResult:
         try:
