@@ -144,6 +144,19 @@ class TestErrorOfCommit:
         assert (evolve(record, phase=Phase.DELIVERING),) == again.attempts(record.request_key)
         again.close()
 
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_refusals_that_were_dropped_are_counted_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+    ) -> None:
+        store = SqliteStore.open(tmp_path)
+        for number in range(3):
+            store.record_refusal(refusal(number, f"entry-{number}"))
+        self.failing(monkeypatch, 1, after=after)
+
+        assert 3 == store.forget_refusals(refusal(9).created_at)
+        assert () == store.recent(5)
+        store.close()
+
     def test_a_disk_that_never_takes_it_is_unavailable_and_nothing_happened(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
