@@ -88,8 +88,9 @@ def filled(folder: Path) -> None:
 class TestFlushes:
     """A run costs exactly three flushed commits: its reservation, the delivery boundary, and its end."""
 
-    @pytest.mark.parametrize(("journaled", "flushed"), [(True, 3), (False, 4)])
-    def test_one_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journaled: bool, flushed: int) -> None:
+    @pytest.fixture
+    def settings(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """How each COMMIT was flushed; 2 says that it was."""
         settings: list[int] = []
         commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
 
@@ -97,8 +98,13 @@ class TestFlushes:
             settings.extend(link.execute("PRAGMA synchronous").fetchone())
             commit(link)
 
-        store = SqliteStore.open(tmp_path)
         monkeypatch.setattr(SEAM, counted)
+        return settings
+
+    @pytest.mark.parametrize(("journaled", "flushed"), [(True, 3), (False, 4)])
+    def test_one_run(self, tmp_path: Path, settings: list[int], journaled: bool, flushed: int) -> None:
+        store = SqliteStore.open(tmp_path)
+        settings.clear()
         record = started(store.reserve(draft(1, journaled=journaled)))
         assert store.mark_started(record.run_id, record.owner)
         assert store.begin_delivery(record.run_id, record.owner)
@@ -108,6 +114,15 @@ class TestFlushes:
         store.close()
 
         assert (4, flushed) == (len(settings), settings.count(2))
+
+    def test_dropping_refusals(self, tmp_path: Path, settings: list[int]) -> None:
+        store = SqliteStore.open(tmp_path)
+        store.record_refusal(refusal(1))
+        settings.clear()
+        assert 1 == store.forget_refusals(refusal(2).created_at)
+        store.close()
+
+        assert [2] == settings
 
 
 class TestErrorOfCommit:
