@@ -82,7 +82,7 @@ class StoppedRuns:
             before_save=not sent,
             skippable=skippable,
             delivery=delivery,
-            evidence=_evidence(sent),
+            evidence=evidence(sent),
             owner=self.window.token if window else "",
         )
         kept = keep_stop(self.attention, self.files, record, {"note": TYPED}, stop, instants_of(SYSTEM_CLOCK))
@@ -126,7 +126,7 @@ class StoppedRuns:
         self.window.release()
 
 
-def _evidence(sent: bool) -> SealedEvidence:
+def evidence(sent: bool) -> SealedEvidence:
     records = Records((Record("k", {"note": TYPED}),))
     return SealedEvidence(
         inputs=(Value("note", TYPED),),
