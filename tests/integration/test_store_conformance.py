@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from support.store_threads import UnguardedStore, threads_race
 from support.stores import (
+    BROKEN,
     DONE,
     GOING_ON,
     OneMemory,
@@ -21,6 +22,7 @@ from support.stores import (
     StoreWithoutCompareAndSet,
     delivers_or_settles,
     draft,
+    key,
     machine,
     opens_claims,
     opens_memory,
@@ -35,7 +37,8 @@ from support.stores import (
     started,
 )
 from surehand.core.outcome.evidence import Phase
-from surehand.core.outcome.result import FailedCheck
+from surehand.core.outcome.result import MAX_ATTEMPTS, FailedCheck
+from surehand.core.request.gate import RetryLimit
 from surehand.shell.store.base import (
     RunStore,
     StoreCorruptError,
@@ -202,6 +205,22 @@ class TestMisuse:
         assert store.load(name) is None
         assert store.recent(5, before=name) == ()
         assert not store.begin_delivery(name, "a" * 32)
+        store.close()
+
+
+class TestRetries:
+    """A request that is known to have written nothing is tried five times, each kept under its number, and no more."""
+
+    @pytest.mark.parametrize("opens", [*DURABLE, pytest.param(opens_memory, id="memory")])
+    def test_no_sixth_attempt_starts(self, opens: OpensStores, tmp_path: Path) -> None:
+        store = opens(tmp_path)
+        for number in range(1, MAX_ATTEMPTS + 1):
+            record = started(store.reserve(draft(number)))
+            store.finish(record.run_id, record.owner, result_of(record, BROKEN))
+
+            assert number == record.attempt
+        assert isinstance(store.reserve(draft(9)), RetryLimit)
+        assert [1, 2, 3, 4, 5] == [record.attempt for record in store.attempts(key("entry-1"))]
         store.close()
 
 

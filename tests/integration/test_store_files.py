@@ -185,6 +185,17 @@ class TestDiskThatRefuses:
         assert not _may_write(store, record)
         store.close()
 
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_ledger_that_was_taken_away_is_not_read(self, opens: OpensStores, tmp_path: Path) -> None:
+        folder = tmp_path / "runs"
+        store = opens(folder)
+        started(store.reserve(draft(1)))
+        folder.rename(tmp_path / "moved away")
+
+        with pytest.raises(StoreUnavailableError):
+            store.load(run_id(1))
+        store.close()
+
 
 def _nfs(_: Path) -> int:
     return 0x6969
