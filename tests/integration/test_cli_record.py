@@ -237,7 +237,7 @@ class TestEnd:
         async def waits() -> bool:
             from_here, to_there = os.pipe()
             terminal, window = Terminal(from_here), Window()
-            monkeypatch.setattr(record.sys, "stdin", terminal)
+            monkeypatch.setattr(sys, "stdin", terminal)
             waiting = asyncio.create_task(record.wait_for_end(cast("Recorder", window)))
             os.write(to_there, typed)
             os.close(to_there)
@@ -262,7 +262,7 @@ class TestEnd:
             await ending
 
         with Path(os.devnull).open() as nobody:
-            monkeypatch.setattr(record.sys, "stdin", nobody)
+            monkeypatch.setattr(sys, "stdin", nobody)
             recording = make_recording_in(
                 tmp_path / "one", f"{site.origin}/", closes, state_folder=tmp_path, with_session=False, headed=False
             )

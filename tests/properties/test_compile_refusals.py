@@ -150,6 +150,14 @@ def is_refused(tape: Tape) -> None:
     tape.send("POST", FORM_PAGE, status_class=4)
 
 
+def enters_elsewhere(tape: Tape) -> None:
+    """Something is entered in a frame of another server."""
+    here = tape.here
+    tape.here = evolve(place("/card", "Card"), origin="https://pay.example")
+    tape.enter("Card", "some words")
+    tape.here = here
+
+
 def sends(*writes: tuple[str, str]) -> Callable[[Tape], object]:
     """One click on save that sends several writes."""
 
@@ -236,6 +244,7 @@ BAD = [
     (Play(saves=sends(("POST", "/api/notes"), ("POST", "/api/notes"))), RefusalCode.SAVE_ROUTE_NOT_UNIQUE, AT_SAVE),
     (Play(in_form=autosaves), RefusalCode.SAVE_ROUTE_NOT_UNIQUE, AT_SAVE),
     (Play(saves=sends(("PROPFIND", "/notes"))), RefusalCode.WRITE_NOT_SUPPORTED, AT_SAVE),
+    (Play(in_form=enters_elsewhere), RefusalCode.OTHER_SERVER, IN_FORM),
     (Play(in_form=not_unique), RefusalCode.TARGET_NOT_UNIQUE, IN_FORM),
     (Play(in_form=unnamed_page), RefusalCode.PAGE_NOT_RECOGNISABLE, IN_FORM + 1),
 ]

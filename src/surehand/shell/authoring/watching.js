@@ -457,6 +457,7 @@ const clicked = (pressed, detail, at = null) => {
     tell({ kind: 'again', id: lastClick.id, clicks: lastClick.clicks });
     return;
   }
+  if (!isField) tellHumanCheck(actor);
   if (pressed.page !== null) tell({ kind: 'page', at: at ?? Date.now(), page: pressed.page });
   const id = happened(action, { at: at ?? Date.now(), soft: isField, keys: pressed.keys });
   if (!isField) lastClick = { id, actor, at: Date.now(), clicks: 1 };
@@ -655,6 +656,17 @@ const onMoved = event => {
   restLater();
 };
 const HUMAN_CHECK = /(^|\.)(hcaptcha\.com|arkoselabs\.com|funcaptcha\.com|challenges\.cloudflare\.com|friendlycaptcha\.com|geetest\.com)$|^www\.(google|recaptcha)\.(com|net)$/;
+// A form that asks whether a person is there; a badge, and what asks without being seen, ask nobody.
+const HUMAN_CHECKS = '.g-recaptcha, .h-captcha, .cf-turnstile, iframe[src*="/recaptcha/"], iframe[src*="hcaptcha.com/"], ' +
+  'iframe[src*="challenges.cloudflare.com/"]';
+let checkTold = false;
+const tellHumanCheck = actor => {
+  const around = actor.form ?? actor.closest('form') ?? (actor.matches('a[href]') ? null : document);
+  const asks = it => it.dataset.size !== 'invisible' && !it.closest('.grecaptcha-badge') && !isGone(it);
+  if (checkTold || !Array.from(around?.querySelectorAll(HUMAN_CHECKS) ?? []).some(asks)) return;
+  checkTold = true;
+  happened({ kind: 'happened', what: 'human_check' });
+};
 const onBlur = () => {
   const frame = document.activeElement;
   if (frame?.tagName !== 'IFRAME') return;

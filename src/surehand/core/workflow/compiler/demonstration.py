@@ -241,6 +241,9 @@ def unrepeatable(shown: Demonstration) -> Iterator[CompileRefusal]:
 def move_refusals(shown: Demonstration, save: int) -> Iterator[CompileRefusal]:
     """Events up to the save that have no step."""
     for at in range(shown.start, save):
+        place = place_of(shown.action(at))
+        if place is not None and place.origin != shown.recording.origin:
+            yield shown.refusal(RefusalCode.OTHER_SERVER, at)
         match shown.action(at):
             case Pressed():
                 yield shown.refusal(RefusalCode.KEY_OUTSIDE_FIELD, at)

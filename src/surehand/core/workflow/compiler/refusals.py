@@ -26,6 +26,7 @@ class RefusalCode(Enum):
     RELOADED = "reloaded"
     WENT_BACK = "went_back"
     HUMAN_CHECK = "human_check"
+    OTHER_SERVER = "other_server"
     DIALOG_NOT_SUPPORTED = "dialog_not_supported"
     DIALOG_WITHOUT_CLICK = "dialog_without_click"
     KEY_OUTSIDE_FIELD = "key_outside_field"
@@ -64,6 +65,10 @@ SENTENCES: Final[dict[RefusalCode, str]] = {
     RefusalCode.RELOADED: "A page is reloaded, which can send a form again. Record the task without reloading.",
     RefusalCode.WENT_BACK: "The browser's Back is used. Record the task going forward only, by the app's own links.",
     RefusalCode.HUMAN_CHECK: "The app asks whether a person is there. A workflow cannot answer that for a person.",
+    RefusalCode.OTHER_SERVER: (
+        "This is on a page, or in a frame, of another server than the one that was recorded. Record the task at the "
+        "address at which its own pages are."
+    ),
     RefusalCode.DIALOG_NOT_SUPPORTED: (
         "The app opens a dialog that asks for a text, that warns before leaving, or a second one. "
         "Record the task on a way without it."
