@@ -72,7 +72,7 @@ class TestEveryCall:
 
     @pytest.mark.parametrize("call", CALLS)
     def test_of_a_closed_store(self, tmp_path: Path, call: str) -> None:
-        store = reserved(tmp_path)
+        store = ClaimStore.open(tmp_path)
         store.close()
 
         with pytest.raises(StoreUnavailableError):
