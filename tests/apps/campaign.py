@@ -161,6 +161,12 @@ def _print(row: Row) -> None:
     sys.stdout.flush()
 
 
+def _keep(rows: Sequence[Row], file: Path | None) -> None:
+    """Write all runs so far: a campaign takes hours, and what was run counts wherever it ends."""
+    if file is not None:
+        file.write_text(json.dumps(to_wire(Runs(tuple(rows))), indent=1), encoding="utf-8")
+
+
 def _read(file: Path) -> Sequence[Row]:
     return from_wire(json.loads(file.read_text(encoding="utf-8")), Runs).unwrap().runs
 
@@ -191,13 +197,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for row in campaign(name, given.inputs, [*Fault] if given.faults else [None]):
                 rows.append(row)
                 _print(row)
+                _keep(rows, given.json)
         except Exception as error:  # noqa: BLE001 - one app that does not work must not hide the others
             stopped += 1
             why = str(error) if isinstance(error, NotCompiledError) else traceback.format_exc()
             sys.stdout.write(f"{name.value}: no workflow\n{why}\n")
     sys.stdout.write(f"\n{tables(rows)}")
-    if given.json:
-        given.json.write_text(json.dumps(to_wire(Runs(tuple(rows))), indent=1), encoding="utf-8")
     return 1 if stopped or any(row.broken for row in rows) else 0
 
 
