@@ -235,12 +235,32 @@ class TestLayout:
         assert [f"{place:012}" for place in (1, 2, 3)] == places
 
 
+class TestBothKinds:
+    """Claims beside a ledger of SQLite are refused, whichever of them was there first."""
+
+    @pytest.mark.parametrize("name", ["ledger.db", "ledger.db-wal", "ledger.seal"])
+    def test_a_trace_of_a_ledger(self, tmp_path: Path, name: str) -> None:
+        reserved(tmp_path).close()
+        (tmp_path / name).touch(mode=0o600)
+
+        with pytest.raises(StoreOfOtherKindError):
+            ClaimStore.open(tmp_path)
+
+
 class TestLinks:
     """A symbolic link in place of a folder is refused, also for reading."""
 
     def test_the_state_folder(self, tmp_path: Path) -> None:
         reserved(tmp_path / "runs").close()
         (tmp_path / "linked").symlink_to(tmp_path / "runs")
+
+        with pytest.raises(StoreUnavailableError):
+            ClaimStore.open(tmp_path / "linked", read_only=True)
+
+    def test_the_claims(self, tmp_path: Path) -> None:
+        reserved(tmp_path / "runs").close()
+        (tmp_path / "linked").mkdir()
+        (tmp_path / "linked" / "claims").symlink_to(tmp_path / "runs" / "claims")
 
         with pytest.raises(StoreUnavailableError):
             ClaimStore.open(tmp_path / "linked", read_only=True)

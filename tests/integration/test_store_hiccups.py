@@ -67,6 +67,22 @@ class TestReader:
         assert Phase.DELIVERING is kept.phase
 
 
+class TestBrokenReader:
+    """A reader that broke is not asked again: the next question gets another one."""
+
+    def test_the_next_question_is_answered(self, tmp_path: Path) -> None:
+        def breaks(link: sqlite3.Connection) -> None:
+            link.close()
+            link.execute("SELECT 1")
+
+        with closing(SqliteStore.open(tmp_path)) as store:
+            record = started(store.reserve(draft(1)))
+            with pytest.raises(StoreUnavailableError):
+                store.read(breaks)
+
+            assert record == store.load(run_id(1))
+
+
 class TestOwnerLock:
     """An owner lets go even when its file cannot be removed."""
 
