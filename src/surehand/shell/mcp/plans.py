@@ -150,7 +150,8 @@ class PlanTools:
         while run.status is RunStatus.RUNNING and (waited := clock() - began) < most:
             await call.progress(waited, most)
             await asyncio.sleep(_LOOK_SECONDS)
-            run = await self._in_thread(partial(runner.get, run.id)) or run
+            found: WorkflowRun | None = await self._in_thread(partial(runner.get, run.id))
+            run = run if found is None else found
         return run
 
     async def _opened(self, call: Call) -> "WorkflowRunner":
