@@ -29,7 +29,7 @@ from faults.result import Control, LayerResult
 KILLS: Final = 200
 
 #: Cells of the short profile.
-SHORT_CELLS: Final = 8
+SHORT_CELLS: Final = 6
 
 #: At most so many processes of one plan are killed.
 _MOST: Final = 3

@@ -181,7 +181,7 @@ class WorkflowRunner:
         """
         live = self._live.get(run_id)
         if live is not None:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, StoreError, LeaseLostError, ClosedError):
                 return live.end.result(seconds)
         return self.get(run_id)
 
