@@ -18,7 +18,7 @@ from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.core.workflow import replay
 from surehand.core.workflow.bundle import ClickStep
 from surehand.core.workflow.target import PageGate
-from surehand.shell.engines.browser import live
+from surehand.shell.engines.browser import live, performing
 from surehand.shell.sandbox.process import SandboxApp
 from surehand.shell.sandbox.workflow import sandbox_bundle
 
@@ -332,6 +332,17 @@ class TestWhatWasDecidedAbout:
 
         assert (receipt.status, receipt.reason) == (DecisionStatus.REFUSED, DecisionRefusal.INPUTS_CHANGED)
         assert room.answer(stopped.run_id).outcome is Outcome.NEEDS_REVIEW
+        assert site.posts == []
+
+    def test_a_pause_that_was_changed_in_the_ledger(self, room: Office, site: Site) -> None:
+        room.run(CHOOSING, NOTE, site.target)
+        room.engine.by_hand(open_right)
+        request = room.ask(Action.CONTINUE)
+        with mock.patch.object(performing, "is_intact", return_value=False):
+            room.performer.look()
+        receipt = room.receipt(request)
+
+        assert (receipt.status, receipt.reason) == (DecisionStatus.REFUSED, DecisionRefusal.PAUSE_CHANGED)
         assert site.posts == []
 
     def test_a_workflow_whose_admission_was_revoked_does_not_act(self, room: Office, site: Site) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from support.command_line import surehand
 from support.stopped import BORN, CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns
 from support.terminal import at_terminal
+from surehand.core.attention.decision import DecisionRequest, Door
 from surehand.core.attention.pause import Action, DeliveryState
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.shell.attended.desk import AttendedDesk
@@ -55,7 +57,25 @@ class TestTheQueue:
         assert one in first["items"] + rest["items"]
         assert one["allowed_actions"] == ["continue", "reject", "teach", "escalate"]
 
+    def test_the_log_says_what_was_taken_and_what_was_not(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        desk = AttendedDesk.over(runs.store, runs.folder)
+        request = DecisionRequest(stopped.attention_id, "0" * 64, "a-key-of-this-test", confirm=True)
+        item = desk.item(stopped.attention_id)
+        assert item is not None
+        desk.decide(request, Action.REJECT, Door.CONSOLE)
+        desk.decide(evolve(request, capability_digest=str(item.capability_digest)), Action.ESCALATE, Door.PYTHON)
+        lines: Any = json.loads(told(tmp_path, "log", "--json"))["lines"]
+        said = told(tmp_path, "log", "--limit", "1")
+
+        assert {("reject", "refused", "console"), ("escalate", "escalated", "python")} == {
+            (line["action"], line["status"], line["door"]) for line in lines
+        }
+        assert 1 == len(said.splitlines())
+        assert not any(canary in f"{lines}{said}" for canary in CANARIES)
+
     def test_nothing_waits_and_nothing_is_made(self, tmp_path: Path) -> None:
+        assert told(tmp_path, "log") == "Nothing was decided.\n"
         assert told(tmp_path, "list") == "No run waits for a person.\n"
         assert not (tmp_path / "runs").exists()
 

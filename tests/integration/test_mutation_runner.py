@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from mutation.runner import REQUIRED, page_of
-from mutation.scores import PAGE, read
+from mutation.scores import PAGE, Score, mended, read
 from support.folders import run_python
 
 #: Runs the mutants of one small function against the tests that are named, and says what became of them.
@@ -16,7 +16,7 @@ from mutation.runner import prepare, run
 from mutation.targets import Target
 
 prepare()
-score = run(Target("surehand.core.request.answers", tuple(sys.argv[1:]), only=("kept_answer",)), [""], verbose=False)
+score = run(Target("surehand.core.request.answers", tuple(sys.argv[1:]), only=("kept_answer",)), verbose=False)
 print(json.dumps([score.killed, score.total, len(score.surprises), score.share]), file=sys.stderr)
 """
 
@@ -72,6 +72,23 @@ class TestTheTimeLimit:
 
         expected = ["not in time", "not in time", "ZeroDivisionError", "the process ended", "by a test"]
         assert expected == told.stderr.splitlines()
+
+
+class TestSurvivorsTriedAgain:
+    """What survived can be tried again by itself; all others stay killed, as long as the module is the same."""
+
+    KEPT = Score("m", killed=8, late=1, equivalent=1, known=0, surprises=("a", "b"), seconds=5.0, digest="d")
+
+    def test_what_is_killed_now_is_counted_once(self) -> None:
+        again = evolve(self.KEPT, killed=1, late=0, equivalent=0, known=1, surprises=(), seconds=1.0)
+
+        expected = evolve(self.KEPT, killed=9, known=1, surprises=(), seconds=6.0)
+        assert expected == mended(self.KEPT, again)
+        assert self.KEPT.total == mended(self.KEPT, again).total
+
+    def test_another_text_of_the_module_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="changed since"):
+            mended(self.KEPT, evolve(self.KEPT, digest="e"))
 
 
 class TestThePage:

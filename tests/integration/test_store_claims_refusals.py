@@ -87,6 +87,11 @@ class TestEveryCall:
             WRITES[call](store)
         assert before == sorted((tmp_path / "claims").rglob("*"))
 
+    def test_reading_where_nothing_is_makes_nothing(self, tmp_path: Path) -> None:
+        with pytest.raises(StoreUnavailableError):
+            ClaimStore.open(tmp_path, read_only=True)
+        assert [] == list(tmp_path.iterdir())
+
     @pytest.mark.parametrize("call", [call for call in CALLS if call not in {"old_refusals", "forget_refusals"}])
     def test_on_a_disk_that_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
         store = reserved(tmp_path)
@@ -233,6 +238,17 @@ class TestLayout:
 
         places = sorted(path.name for path in (tmp_path / "claims" / "order").iterdir())
         assert [f"{place:012}" for place in (1, 2, 3)] == places
+
+
+class TestHalfMade:
+    """Folders that were made and never got their layout are no damage: whoever comes next goes on from there."""
+
+    def test_is_made_whole(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o700)
+        (tmp_path / "claims").mkdir(mode=0o700)
+        (tmp_path / "claims" / "runs").mkdir(mode=0o700)
+
+        reserved(tmp_path).close()
 
 
 class TestBothKinds:

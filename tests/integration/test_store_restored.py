@@ -327,6 +327,16 @@ class TestTakingOver:
         assert isinstance(asked(tmp_path, "saved", 9, opens), Replay)
 
     @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_damaged_seal_hinders_neither_reading_nor_taking_over(self, opens: OpensStores, tmp_path: Path) -> None:
+        filled(tmp_path, opens)
+        next(tmp_path.glob("*.seal")).write_bytes(b"damaged")
+        with closing(kind_of(opens).open(tmp_path, read_only=True)) as store:
+            assert store.load(run_id(1)) is not None
+
+        assert 2 == accept(tmp_path, opens).epoch
+        assert isinstance(asked(tmp_path, "saved", 9, opens), Replay)
+
+    @pytest.mark.parametrize("opens", DURABLE)
     def test_the_same_backup_is_refused_again(self, opens: OpensStores, tmp_path: Path) -> None:
         folder = tmp_path / "runs"
         restored(folder, opens)

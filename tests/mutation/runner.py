@@ -37,7 +37,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from mutation.operators import Enums, Mutant, enums_of, mutants, original
-from mutation.scores import HEADING, PAGE, ROOT, Kept, Score, keep, line, page, read, together
+from mutation.scores import HEADING, PAGE, ROOT, STALE, Kept, Score, keep, line, mended, page, read, together
 from mutation.targets import TARGETS, Target
 
 #: The share of the mutants that are not equivalent which the tests have to kill.
@@ -121,7 +121,7 @@ class _InOrder:
 class _Campaign:
     """The mutants of one module, tried inside a test session that has collected everything once."""
 
-    def __init__(self, target: Target, wanted: Sequence[str], *, verbose: bool) -> None:
+    def __init__(self, target: Target, wanted: Callable[[str], bool], *, verbose: bool) -> None:
         self._target, self._wanted, self._verbose = target, wanted, verbose
         self._path = _SOURCE / Path(*target.module.split(".")).with_suffix(".py")
         self._first = _FirstFailure()
@@ -155,14 +155,14 @@ class _Campaign:
                 module = self._target.module.rpartition(".")[2]
                 print(f"{module}:{mutant.line} {mutant.name}\n    {verdict}", file=sys.stderr, flush=True)  # noqa: T201 - a command's output
         surprises = sorted(survived - equivalent - known)
-        surprises += [f"named and not surviving: {name}" for name in sorted((equivalent | known) - survived)]
+        surprises += [STALE + name for name in sorted((equivalent | known) - survived)]
         counts = killed, late, len(survived & equivalent), len(survived & known), tuple(surprises)
         digest = sha256(source.encode()).hexdigest()[:12]
         self.score = Score(self._target.module, *counts, time.monotonic() - began, digest)
         return True
 
     def _chosen(self, names: Sequence[str] | dict[str, str]) -> set[str]:
-        return {name for name in names if any(part in name for part in self._wanted)}
+        return {name for name in names if self._wanted(name)}
 
     def _require_survival(self, code: CodeType, session: pytest.Session) -> int:
         """How many seconds of the processor a mutant may take, when the module without a fault survives."""
@@ -309,8 +309,8 @@ def prepare() -> None:
     )
 
 
-def run(target: Target, wanted: Sequence[str], verbose: bool) -> Score:
-    """The score of one module, from a test session of its own process."""
+def run(target: Target, verbose: bool, wanted: Callable[[str], bool] = lambda _: True) -> Score:
+    """The score of one module, or of those of its mutants that are wanted."""
     _forget_ours()
     campaign = _Campaign(target, wanted, verbose=verbose)
     pytest.main([*_OPTIONS, "-q", "--capture=no", "--no-header", "--no-summary", *target.tests], plugins=[campaign])
@@ -326,8 +326,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mutant", action="append", help="a part of a mutant's name; only such mutants are run")
     parser.add_argument("--verbose", action="store_true", help="tell of each mutant which test killed it")
     parser.add_argument("--keep", action="store_true", help="keep the scores, and write the page of the documentation")
+    parser.add_argument("--survivors", action="store_true", help="try again what survived in the kept scores alone")
     chosen = parser.parse_args(arguments)
-    if chosen.keep and chosen.mutant:
+    if (chosen.keep or chosen.survivors) and chosen.mutant:
         parser.error("a score of some mutants is no score to keep")
     targets = [each for each in TARGETS if not chosen.module or each.module.endswith(tuple(chosen.module))]
     if not targets:
@@ -336,7 +337,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(HEADING, flush=True)  # noqa: T201 - a command's output
     scores: list[Score] = []
     for target in targets:
-        scores.append(run(target, chosen.mutant or [""], chosen.verbose))
+        if chosen.survivors:
+            scores.append(_run_survivors(target, chosen.verbose))
+        else:
+            parts: list[str] = chosen.mutant or [""]
+            scores.append(run(target, chosen.verbose, lambda name: any(part in name for part in parts)))  # noqa: B023 - called at once
         print(line(scores[-1]), flush=True)  # noqa: T201 - as above
         if chosen.keep:
             keep(scores[-1], part=bool(target.only) or not target.texts)
@@ -344,3 +349,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     total = together("all", scores)
     print("\n".join([line(total), *(f"not accounted for: {name}" for name in total.surprises)]))  # noqa: T201 - as above
     return int(any(score.surprises or score.share < REQUIRED for score in scores))
+
+
+def _run_survivors(target: Target, verbose: bool) -> Score:
+    """The kept score of a module, after what survived there without a reason was tried again with the tests of now."""
+    kept = next((each.score for each in read() if each.score.module == target.module), None)
+    if kept is None:
+        raise SystemExit(f"{target.module} has no kept score")
+    return mended(kept, run(target, verbose, kept.surprises.__contains__) if kept.surprises else None)

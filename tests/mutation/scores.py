@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Final
 
 import cattrs
-from attrs import frozen
+from attrs import evolve, frozen
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "mutation.md"
 _KEPT: Final = Path(__file__).with_name("scores.json")
+
+#: What a reason is called that nothing survives for; the mutant's name follows.
+STALE: Final = "named and not surviving: "
 
 #: The names of the columns, for a terminal.
 HEADING: Final = (
@@ -48,6 +51,7 @@ One that takes three times the processor's time of the true module, five seconds
 $ .venv/bin/python -m tests.mutation                        # every module, and the table
 $ .venv/bin/python -m tests.mutation --module request.gate  # one module
 $ .venv/bin/python -m tests.mutation --keep                 # every module, and this page anew
+$ .venv/bin/python -m tests.mutation --keep --survivors     # what survived without a reason, tried again
 ```
 
 The command fails when less than 95 % of a module's mutants that are not equivalent are killed.
@@ -118,6 +122,20 @@ def together(name: str, scores: Sequence[Score]) -> Score:
         surprises=tuple(name for score in scores for name in score.surprises),
         seconds=sum(score.seconds for score in scores),
     )
+
+
+def mended(kept: Score, again: Score | None) -> Score:
+    """A kept score, after those that survived in it without a reason were tried again.
+
+    Raises:
+        ValueError: The module is another one by now, so that all have to be tried.
+    """
+    if again is None:
+        return kept
+    if again.digest != kept.digest:
+        raise ValueError(f"{kept.module} changed since its score was kept")
+    both = together(kept.module, [evolve(kept, surprises=()), again])
+    return evolve(both, digest=kept.digest)
 
 
 def line(score: Score) -> str:

@@ -43,6 +43,7 @@ from surehand.core.attention.decision import (
     decision_key,
     is_over,
     judge,
+    log_of,
     may_issue,
     receipt_of,
     refusal_receipt,
@@ -353,6 +354,41 @@ class TestReceipts:
         assert (DecisionStatus.REFUSED, DecisionRefusal.CAPABILITY_EXPIRED) == (receipt.status, receipt.reason)
         assert receipt.decided_at is None
         assert refusal_receipt(evolve(refused, pause_id=""), None).attention_id is None
+
+
+class TestLog:
+    """What was taken and what was refused stand in one order of time, each with its account and its code."""
+
+    def refused(self, at: int) -> RefusedDecision:
+        return RefusedDecision(
+            key="1" * 64,
+            pause_id="",
+            action=Action.REJECT,
+            capability="",
+            operator="",
+            door=Doors.MCP_FORM,
+            refusal=DecisionRefusal.OPERATOR_UNKNOWN,
+            refused_at=at,
+        )
+
+    def test_newest_first(self) -> None:
+        taken = evolve(ended(DecisionStatus.COMPLETED), decided_at=NOW + 1)
+        lines = log_of((taken,), (self.refused(NOW + 2), self.refused(NOW)), 9)
+
+        assert [DecisionStatus.REFUSED, DecisionStatus.COMPLETED, DecisionStatus.REFUSED] == [
+            line.status for line in lines
+        ]
+        assert lines[:2] == log_of((taken,), (self.refused(NOW + 2), self.refused(NOW)), 2)
+
+    def test_a_line_of_nobody_is_credited_to_nobody(self) -> None:
+        (line,) = log_of((), (self.refused(NOW),), 9)
+
+        assert ("", "", DecisionRefusal.OPERATOR_UNKNOWN) == (line.operator, line.attention_id, line.reason)
+
+    def test_a_line_of_somebody_says_who_and_where(self) -> None:
+        (line,) = log_of((ended(DecisionStatus.HALTED),), (), 9)
+
+        assert ("nurse", Doors.TERMINAL, pause_id()) == (line.operator, line.door, line.attention_id)
 
 
 def continuation(number: int = 1, **changes: Any) -> Continuation:  # noqa: ANN401 - fields of many types

@@ -298,6 +298,7 @@ class AttentionMachine(RuleBasedStateMachine):
         """The lists agree, page by page."""
         oracle, store = self.both
         assert oracle.unended() == store.unended()
+        assert oracle.taken(5) == store.taken(5)
         assert all(decision.action in PERFORMED for decision in store.unended())
         assert oracle.without_pause(5) == store.without_pause(5)
         assert self.oracle.recent(20) == self.store.recent(20)

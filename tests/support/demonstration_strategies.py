@@ -99,7 +99,7 @@ def answered(draft: Draft, **wanted: str) -> dict[str, str]:
     for question in draft.questions:
         if is_asked(question, answers):
             name = question.id.replace(".", "_")
-            taken = {Option.STOP.value} | ({answers["identity.unique"]} if question.id == "identity.second" else set())
+            taken = {Option.STOP.value, answers.get("identity.unique", "") if question.id == "identity.second" else ""}
             first = next((each for each in question.options if each not in taken), name)
             answers[question.id] = wanted.get(question.id, first)
     return answers | {name: answer for name, answer in wanted.items() if name in answers}

@@ -102,7 +102,7 @@ _Kept = TypeVar("_Kept", _Reservation, _Move)
 class ClaimStore:
     """The ledger in claim files; the docstrings of ``RunStore`` apply."""
 
-    def __init__(self, folder: Path, *, read_only: bool, restored: bool) -> None:
+    def __init__(self, folder: Path, *, read_only: bool, restored: bool = False) -> None:
         self._folder: Final = folder
         self._claims: Final = folder / CLAIMS
         self._runs: Final = self._claims / "runs"
