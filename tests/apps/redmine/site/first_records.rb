@@ -1,4 +1,6 @@
 # The administrator, a project and the issues that are there before anybody enters one.
+# Jobs in threads of their own would lock the database against what follows.
+ActiveJob::Base.queue_adapter = :inline
 admin = User.find_by(login: ENV['ADMIN'])
 admin.password = ENV['PASSWORD']
 admin.must_change_passwd = false
