@@ -200,13 +200,13 @@ class TestLayout:
         with closing(ClaimStore.open(tmp_path, restored=True)) as store:
             assert 1 == accept_restored(store, SYSTEM_CLOCK, Mode.SANDBOX).epoch
 
-    @pytest.mark.parametrize("said", [b"1 {name} 1", b"2", b"2 {name}", b"0", b"2 {name} 1 more"])
+    @pytest.mark.parametrize("said", [b"1 {name} 1", b"2", b"2 {name}", b"2 {name} 1 more"])
     def test_what_is_no_layout(self, tmp_path: Path, said: bytes) -> None:
         reserved(tmp_path).close()
         name = layout(tmp_path)[1].encode()
         (tmp_path / "claims" / "layout").write_bytes(said.replace(b"{name}", name))
 
-        with pytest.raises((StoreCorruptError, StoreRestoredError)):
+        with pytest.raises(StoreCorruptError):
             ClaimStore.open(tmp_path)
 
     def test_the_first_layout_beside_a_seal_that_was_in_use(self, tmp_path: Path) -> None:

@@ -274,6 +274,7 @@ class TestFirstVersions:
         (tmp_path / "old" / "claims.seal").unlink()
 
         assert isinstance(asked(tmp_path / "old", "saved", 9, opens_claims), Replay)
+        assert "1" == (tmp_path / "old" / "claims" / "layout").read_text().split(" ")[2]
         shutil.copytree(tmp_path / "old", tmp_path / "copy")
         with pytest.raises(StoreRestoredError):
             ClaimStore.open(tmp_path / "copy", read_only=False)
