@@ -7,6 +7,7 @@ Laws:
 - What the ledger cannot say now leaves the run as it is.
 """
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,10 +58,12 @@ def note(step_id: str, case: str = "normal", text: str = "Seen.") -> SkillInvoca
     )
 
 
-def gone_through(folder: Path, service: Service, plan: WorkflowDefinition) -> WorkflowRun:
+def gone_through(
+    folder: Path, service: Service, plan: WorkflowDefinition, request_id: str | None = None
+) -> WorkflowRun:
     """A run of a plan."""
     with WorkflowRunner(folder / "plans", Surroundings(workflows=ServedWorkflows(service))) as runner:
-        run = runner.run(plan)
+        run = runner.run(plan, request_id=request_id)
     assert isinstance(run, WorkflowRun), run
     return run
 
@@ -112,6 +115,26 @@ class TestThroughTheGate:
 
         assert (RunStatus.FAILED, "two") == (run.status, run.current_step_id)
         assert Outcome.NOT_SURE_IF_SAVED is outcome_of(run).outcome
+
+
+class TestALostFileOfPlans:
+    """The steps of a request keep their names, so that the ledger answers them even when no plan is remembered."""
+
+    def test_nothing_is_saved_again(self, tmp_path: Path) -> None:
+        plan = definition(note("one"), note("two"))
+        with served(tmp_path) as service:
+            first = gone_through(tmp_path, service, plan, "entry-1")
+            shutil.rmtree(tmp_path / "plans")
+            again = gone_through(tmp_path, service, plan, "entry-1")
+            attempts = [service.attempts(f"{first.id}.{step}.1") for step in ("one", "two")]
+
+        assert first.step_results == again.step_results
+        assert [1, 1] == [len(found) for found in attempts]
+
+    def test_a_run_without_a_request_has_a_name_of_its_own(self, tmp_path: Path) -> None:
+        with served(tmp_path) as service:
+            plan = definition(note("one"))
+            assert gone_through(tmp_path, service, plan).id != gone_through(tmp_path, service, plan).id
 
 
 class TestVersions:

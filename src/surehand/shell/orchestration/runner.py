@@ -230,7 +230,7 @@ class WorkflowRunner:
 
     def _begin(self, pinned: PinnedDefinition, inputs: dict[str, str], key: str | None) -> _Begun | RunRefused:
         store = self._open()
-        run, commands = start(f"plan_{new_token()}", pinned, inputs, self._around.now())
+        run, commands = start(_run_id(key), pinned, inputs, self._around.now())
         lock = OwnerLock.acquire(self._folder)
         try:
             created = store.create(
@@ -437,6 +437,11 @@ class ClosedError(Exception):
 
 def _run_of(begun: _Begun | RunRefused) -> WorkflowRun | RunRefused:
     return begun if isinstance(begun, RunRefused) else begun.run
+
+
+def _run_id(key: str | None) -> str:
+    """The name of a run: that of its request if it has one, so that what it does keeps its names whatever is lost."""
+    return f"plan_{new_token() if key is None else key[:32]}"
 
 
 def _asked(pinned: PinnedDefinition, inputs: dict[str, str]) -> str:
