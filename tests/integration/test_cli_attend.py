@@ -59,7 +59,7 @@ class TestTheQueue:
 
     def test_the_log_says_what_was_taken_and_what_was_not(self, tmp_path: Path, runs: StoppedRuns) -> None:
         stopped = runs.stop()
-        desk = AttendedDesk.over(runs.store, runs.folder)
+        desk = AttendedDesk.over(runs.store, tmp_path / "runs" / "surehand")
         request = DecisionRequest(stopped.attention_id, "0" * 64, "a-key-of-this-test", confirm=True)
         item = desk.item(stopped.attention_id)
         assert item is not None

@@ -489,3 +489,57 @@ def refusal_receipt(refused: RefusedDecision, run_id: str | None) -> Receipt:
         final=True,
         what_happened=_SAID[DecisionStatus.REFUSED],
     )
+
+
+@frozen(kw_only=True)
+class LogLine:
+    """One line of the log of decisions, for the operator at this computer.
+
+    Args:
+        at: When it was taken, or refused.
+        attention_id: The pause; empty where none was named.
+        action: What was asked for.
+        operator: The account; empty where there was none.
+        door: Where it came in.
+        status: What became of it.
+        reason: Why it was refused or halted.
+    """
+
+    at: Instant | None
+    attention_id: str
+    action: Action
+    operator: str
+    door: Door
+    status: DecisionStatus
+    reason: DecisionRefusal | None = None
+
+
+def log_of(taken: tuple[Decision, ...], refused: tuple[RefusedDecision, ...], limit: int) -> tuple[LogLine, ...]:
+    """The newest lines first, at most so many; what was taken and what was not in one order of time."""
+    lines = [(decision.decided_at, _line_of_taken(decision)) for decision in taken]
+    lines += [(decision.refused_at, _line_of_refused(decision)) for decision in refused]
+    return tuple(line for _, line in sorted(lines, key=lambda each: each[0], reverse=True)[:limit])
+
+
+def _line_of_taken(decision: Decision) -> LogLine:
+    return LogLine(
+        at=instant(decision.decided_at),
+        attention_id=decision.pause_id,
+        action=decision.action,
+        operator=decision.operator,
+        door=decision.door,
+        status=decision.status,
+        reason=decision.refusal,
+    )
+
+
+def _line_of_refused(decision: RefusedDecision) -> LogLine:
+    return LogLine(
+        at=instant(decision.refused_at),
+        attention_id=decision.pause_id,
+        action=decision.action,
+        operator=decision.operator,
+        door=decision.door,
+        status=DecisionStatus.REFUSED,
+        reason=decision.refusal,
+    )

@@ -36,6 +36,7 @@ from surehand.core.attention.decision import (
     DecisionStatus,
     Door,
     Known,
+    LogLine,
     NotTaken,
     Receipt,
     RefusedDecision,
@@ -45,6 +46,7 @@ from surehand.core.attention.decision import (
     decision_key,
     is_over,
     judge,
+    log_of,
     receipt_of,
     refusal_receipt,
 )
@@ -239,6 +241,14 @@ class AttendedDesk:
             StoreError: The ledger cannot answer.
         """
         return self.store.refused(limit)
+
+    def log(self, limit: int = 50) -> tuple[LogLine, ...]:
+        """What was decided and what was refused, newest first, for the operator at this computer.
+
+        Raises:
+            StoreError: The ledger cannot answer.
+        """
+        return log_of(self.store.taken(limit), self.store.refused(limit), limit)
 
     # Deciding.
 

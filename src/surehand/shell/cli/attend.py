@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door, Receipt
+from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door, LogLine, Receipt
 from surehand.core.attention.form import action_words
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
 from surehand.core.outcome.reasons import Outcome
@@ -44,6 +44,12 @@ SHOW_EPILOG: Final = """\b
 Examples:
   surehand attend show att_0123456789abcdef01234567
   surehand attend show att_0123456789abcdef01234567 --frame stopped.png
+"""
+
+LOG_EPILOG: Final = """\b
+Examples:
+  surehand attend log
+  surehand attend log --limit 5 --json
 """
 
 _EXAMPLE: Final = """\b
@@ -114,6 +120,31 @@ def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str 
         console.print(f"    {item.run_id}  {actions or '-'}")
     if page.next is not None:
         click.echo(f"More: surehand attend list --after {page.next}")
+
+
+@command.command("log", epilog=LOG_EPILOG)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Lines.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def show_log(ctx: click.Context, limit: int, runs_dir: str | None, as_json: bool) -> None:
+    """List what was decided and what was refused, by whom and where, the newest first."""
+    lines: tuple[LogLine, ...] = ()
+    if settings(runs_dir).state_folder.exists():
+        with opened_desk(ctx, runs_dir) as desk:
+            lines = desk.log(limit)
+    if as_json:
+        print_json({"lines": [to_wire(line) for line in lines]})
+        return
+    if not lines:
+        click.echo("Nothing was decided.")
+    console = make_console()
+    for line in lines:
+        reason = "" if line.reason is None else f"  {line.reason.value}"
+        console.print(
+            f"{line.at or '-'}  {line.action.value:10}{line.status.value:20}{line.operator or '-':12}"
+            f"{line.door.value:10}{line.attention_id or '-'}{reason}"
+        )
 
 
 @command.command("show", epilog=SHOW_EPILOG)

@@ -93,6 +93,10 @@ class AttentionStore(Protocol):
         """The newest audit lines first."""
         ...
 
+    def taken(self, limit: int) -> tuple[Decision, ...]:
+        """The newest decisions first."""
+        ...
+
     def wrong_codes(self, capability: str) -> int:
         """How many wrong codes were tried under this capability."""
         ...

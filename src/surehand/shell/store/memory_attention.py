@@ -143,6 +143,11 @@ class MemoryAttention:
         with self._guard:
             return tuple(islice(reversed(self._refused), max(limit, 0)))
 
+    def taken(self, limit: int) -> tuple[Decision, ...]:
+        """The newest decisions first."""
+        with self._guard:
+            return tuple(islice(reversed(self._decisions.values()), max(limit, 0)))
+
     def wrong_codes(self, capability: str) -> int:
         """How many wrong codes were tried under this capability."""
         with self._guard:

@@ -62,6 +62,7 @@ ISSUES: Final = f"SELECT {', '.join(_ISSUE)} FROM issues WHERE pause_id = ? ORDE
 DECIDE: Final = _insert("decisions", _DECISION)
 DECISION: Final = f"SELECT {', '.join(_DECISION)} FROM decisions WHERE key = ?"  # noqa: S608 - as above
 DECISIONS: Final = f"SELECT {', '.join(_DECISION)} FROM decisions WHERE run_id = ? ORDER BY seq"  # noqa: S608 - as above
+TAKEN: Final = f"SELECT {', '.join(_DECISION)} FROM decisions ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
 UNENDED: Final = (
     f"SELECT {', '.join(_DECISION)} FROM decisions "  # noqa: S608 - as above
     "WHERE status IN ('prepared', 'delivery_started') ORDER BY seq"
@@ -179,6 +180,10 @@ class SqliteAttention:
         return self._file.read(
             lambda link: tuple(_read(RefusedDecision, _REFUSED, row) for row in _rows(link, REFUSED, max(limit, 0)))
         )
+
+    def taken(self, limit: int) -> tuple[Decision, ...]:
+        """The newest decisions first."""
+        return self._file.read(lambda link: _decisions(link, TAKEN, max(limit, 0)))
 
     def wrong_codes(self, capability: str) -> int:
         """How many wrong codes were tried under this capability."""
@@ -377,7 +382,7 @@ def _decision(link: sqlite3.Connection, key: str) -> Decision | None:
     return found[0] if found else None
 
 
-def _decisions(link: sqlite3.Connection, query: str, *values: str) -> tuple[Decision, ...]:
+def _decisions(link: sqlite3.Connection, query: str, *values: str | int) -> tuple[Decision, ...]:
     return tuple(_read(Decision, _DECISION, row) for row in _rows(link, query, *values))
 
 
