@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -215,13 +214,6 @@ class TestLayout:
 
         with pytest.raises(StoreRestoredError):
             ClaimStore.open(tmp_path)
-
-    def test_claims_that_were_never_used_may_be_gone(self, tmp_path: Path) -> None:
-        ClaimStore.open(tmp_path).close()
-        ClaimStore.open(tmp_path).close()
-        shutil.rmtree(tmp_path / "claims")
-
-        reserved(tmp_path).close()
 
     def test_the_last_place_in_the_order_is_missed(self, tmp_path: Path) -> None:
         reserved(tmp_path).close()

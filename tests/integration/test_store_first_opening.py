@@ -1,5 +1,6 @@
 """A folder that several processes open for the first time, at the same moment."""
 
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,7 @@ from support.new_folder import PLACE, opens_a_new_folder
 from support.stores import MEMORY_DISK, Race, opens_sqlite, race
 from surehand.shell.store.base import StoreRestoredError
 from surehand.shell.store.seal import Seal, SealFile
+from surehand.shell.store.sqlite_file import ledger_of
 
 
 def _misses(times: int) -> Callable[[SealFile], Seal | None]:
@@ -41,6 +43,21 @@ class TestALedgerThatIsSealedWhileItIsOpened:
 
         with pytest.raises(StoreRestoredError):
             opens_sqlite(tmp_path)
+
+    def test_a_ledger_that_another_sealed_meanwhile_keeps_its_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opens_sqlite(tmp_path).close()
+        sealed = (tmp_path / "ledger.seal").read_bytes()
+        left = iter([("", 0, 0)])
+
+        def not_yet(link: sqlite3.Connection) -> tuple[str, int, int]:
+            return next(left, None) or ledger_of(link)
+
+        monkeypatch.setattr("surehand.shell.store.sqlite_file.ledger_of", not_yet)
+
+        opens_sqlite(tmp_path).close()
+        assert sealed == (tmp_path / "ledger.seal").read_bytes()
 
 
 class TestManyProcessesOpenANewFolder:

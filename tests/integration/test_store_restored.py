@@ -153,6 +153,15 @@ class TestRecognition:
             opens(tmp_path / "runs")
 
     @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_ledger_that_was_never_used_may_be_gone(self, opens: OpensStores, tmp_path: Path) -> None:
+        opens(tmp_path).close()
+        opens(tmp_path).close()
+        for name in holders(opens):
+            _remove(tmp_path / name)
+
+        assert isinstance(asked(tmp_path, "new", 1, opens), Start)
+
+    @pytest.mark.parametrize("opens", DURABLE)
     def test_a_ledger_without_its_seal_is_refused(self, opens: OpensStores, tmp_path: Path) -> None:
         filled(tmp_path / "runs", opens)
         next((tmp_path / "runs").glob("*.seal")).unlink()

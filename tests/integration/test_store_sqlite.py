@@ -25,6 +25,7 @@ from surehand.shell.store.base import (
     StoreCorruptError,
     StoreError,
     StoreNewerError,
+    StoreRestoredError,
     StoreUnavailableError,
     result_text,
 )
@@ -124,6 +125,14 @@ class TestFlushes:
 
         assert [2] == settings
 
+    def test_a_new_epoch(self, tmp_path: Path, settings: list[int]) -> None:
+        store = SqliteStore.open(tmp_path)
+        settings.clear()
+        store.begin_epoch()
+        store.close()
+
+        assert [2] == settings
+
 
 class TestErrorOfCommit:
     """An error of COMMIT is no rollback: the ledger is looked at again before anything is said about it."""
@@ -170,6 +179,23 @@ class TestErrorOfCommit:
 
         assert 3 == store.forget_refusals(refusal(9).created_at)
         assert () == store.recent(5)
+        store.close()
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_an_epoch_that_may_have_begun_is_settled_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+    ) -> None:
+        store = SqliteStore.open(tmp_path)
+        store.reserve(draft(1))
+        log = tmp_path / f"{LEDGER}-wal"
+        self.failing(monkeypatch, 1, after=after)
+        with pytest.raises(StoreError):
+            store.begin_epoch()
+        assert log.stat().st_size > 0
+        with pytest.raises(StoreRestoredError):
+            store.reserve(draft(2, "entry-2"))
+
+        assert 0 == log.stat().st_size
         store.close()
 
     def test_a_disk_that_never_takes_it_is_unavailable_and_nothing_happened(
