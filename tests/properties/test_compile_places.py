@@ -372,6 +372,19 @@ class TestGates:
 
         assert made.save.page.landmark == by_role("heading", expected)
 
+    def test_a_dialog_that_hid_the_page_and_a_frame_of_it_say_nothing_of_it(self) -> None:
+        def acts(tape: Tape) -> None:
+            tape.arrive(place("/editor", "Editor"))
+            outside = tape.here
+            tape.here = place("/editor", "Welcome")
+            tape.shows()
+            tape.click("Close", candidates=once(evolve(by_role("button", "Close"), within=Within.DIALOG)))
+            tape.here = place("/editor", "Text area")
+            tape.click("Bold", candidates=once(evolve(by_role("button", "Bold"), frame="Text")))
+            tape.here = outside
+
+        assert self.gate_of_form(played(Play(in_form=acts))).landmark == by_role("heading", "Editor")
+
     def test_a_page_that_has_only_begun_says_nothing_of_the_time_of_a_step(self) -> None:
         def acts(tape: Tape) -> None:
             tape.arrive(place("/editor", "Loading"))
@@ -1437,6 +1450,15 @@ class TestWorkflows:
         made = bundle(demonstrate(SHAPE, VALUES))
 
         assert (made.workflow, made.title, made.origins) == ("add_note", "Add note", (ORIGIN,))
+
+    def test_a_heading_that_only_the_last_step_had_does_not_name_it(self) -> None:
+        def acts(tape: Tape) -> None:
+            tape.arrive(place("/editor", "Add post"))
+            tape.click("Next")
+            headings = once(by_role("heading", "Visibility: public"), by_role("heading", "Add post"))
+            tape.here = evolve(tape.here, landmarks=headings)
+
+        assert bundle(played(Play(in_form=acts))).title == "Add post"
 
     def test_without_a_heading_it_is_named_after_the_button(self) -> None:
         def arrives(tape: Tape) -> None:

@@ -355,7 +355,7 @@ def _database_questions(plan: Plan) -> Iterator[Question]:
 
 def origin_id(origin: str) -> str:
     """The id of the question about another server."""
-    return f"origin.{marked_name(origin.partition('//')[2], origin)}"
+    return f"origin.{marked_name(origin, origin.partition('//')[2])}"
 
 
 def write_id(other: OtherWrite) -> str:
@@ -401,7 +401,7 @@ def _write_questions(plan: Plan) -> Iterator[Question]:
         )
     for path in plan.writes[0].sockets:
         yield Question(
-            id=f"socket.{marked_name(path_words(path), path)}",
+            id=f"socket.{marked_name(path, path_words(path))}",
             kind=QuestionKind.SOCKET,
             subject=path,
             options=(Option.LET_THROUGH.value, Option.STOP.value),

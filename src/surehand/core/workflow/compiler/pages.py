@@ -95,7 +95,8 @@ def _passing(
     looks: dict[tuple[_Address, bool], set[Target]] = {}
     for place, inside in _looks(shown):
         here = {landmark.target for landmark in place.landmarks}
-        looks[_address(place), inside] = looks.get((_address(place), inside), here) & here
+        if here:
+            looks[_address(place), inside] = looks.get((_address(place), inside), here) & here
     held = {
         each for each in set[Target]().union(*visits.values()) if any(one.known.held_by(each.name) for one in shown)
     }
@@ -107,14 +108,20 @@ def _passing(
 def _looks(shown: tuple[Demonstration, ...]) -> Iterator[tuple[Place, bool]]:
     """The places as they were when somebody acted there or looked at them, and whether that was in a dialog.
 
-    What a page had when it had only begun says nothing of the time when somebody acts.
+    What a page had when it had only begun says nothing of the time when somebody acts, and a frame tells its own.
     """
     for each in shown:
-        actions = (event.action for event in each.recording.events[each.start :])
-        acted = (action for action in actions if isinstance(action, Entered | Chose | Checked | Clicked))
-        yield from ((act.place, _in_dialog(act.candidates)) for act in acted if act.place.landmarks)
-        pages = (page.place for page in each.recording.pages if page.after > each.start)
-        yield from ((place, False) for place in pages if place.landmarks)
+        acts = {at: event.action for at, event in enumerate(each.recording.events) if at >= each.start}
+        acted = {at: act for at, act in acts.items() if isinstance(act, Entered | Chose | Checked | Clicked)}
+        yield from ((act.place, _in_dialog(act.candidates)) for act in acted.values() if not _in_frame(act.candidates))
+        for page in each.recording.pages:
+            following = acted.get(page.after)
+            if page.after > each.start:
+                yield page.place, following is not None and _in_dialog(following.candidates)
+
+
+def _in_frame(candidates: Candidates) -> bool:
+    return any(candidate.target.frame is not None for candidate in candidates)
 
 
 def _address(place: Place) -> _Address:
@@ -173,10 +180,13 @@ def landmark_of(pages: Pages, places: tuple[Place, ...], *, inside: bool = False
 
 
 def heading_of(pages: Pages, places: tuple[Place, ...]) -> str | None:
-    """The heading of a page, without a value; that of the whole app only where the page has no other."""
+    """The heading of a page, without a value: one that was there before, and of the whole app only without another."""
     texts = tuple(Texts(known) for known in pages.known)
     found = [each for each in common(tuple(place.landmarks for place in places), texts) if each.role == "heading"]
-    return min(found, key=lambda each: each in pages.common).name if found else None
+    counts = Counter(landmark.target for place in _places(pages.shown) for landmark in place.landmarks)
+    new = len(places)
+    best = min(found, key=lambda each: (counts[each] <= new, each in pages.common), default=None)
+    return None if best is None else best.name
 
 
 def gate_query(pages: Pages, places: tuple[Place, ...], names: Sequence[Name]) -> tuple[QueryPart, ...]:

@@ -24,8 +24,7 @@ _METHODS: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _CONTENT_TYPE: Final = re.compile("([a-z0-9.+-]+/[a-z0-9.+-]+)?")
 _ANY: Final = "*"
 #: How much of an address, and of an operation, a name holds.
-_LONGEST_PLACE: Final = 28
-_LONGEST_OPERATION: Final = 16
+_LONGEST_PART: Final = 32
 
 
 @frozen
@@ -132,9 +131,8 @@ def told_apart(
 def route_name(route: WriteRoute) -> str:
     """The name of a route: its method, the end of its address, its operation, and a mark of everything in it."""
     members = [each.value for each in route.query if each.value != _ANY]
-    operation = operation_text(route.operation).rpartition("=")[2][:_LONGEST_OPERATION]
-    place = f"{route.method} {path_words(route.path)} {' '.join(members)}"[:_LONGEST_PLACE]
-    return marked_name(f"{place} {operation}", repr(route))
+    place = f"{route.method} {path_words(route.path)} {' '.join(members)}"
+    return marked_name(repr(route), place, operation_text(route.operation).rpartition("=")[2])
 
 
 def path_words(path: str) -> str:
@@ -142,9 +140,10 @@ def path_words(path: str) -> str:
     return " ".join([segment for segment in path.split("/") if segment not in {"", _ANY}][-2:])
 
 
-def marked_name(words: str, exact: str) -> str:
-    """A name of these words, with four signs that tell it from others of the same words."""
-    return f"{slug(words, 'x')}_{hashlib.sha256(exact.encode()).hexdigest()[:4]}"
+def marked_name(exact: str, *parts: str) -> str:
+    """A name of these parts, with four signs that tell it from others of the same parts."""
+    names = [slug(part, "x")[:_LONGEST_PART].strip("_") for part in parts if part]
+    return "_".join([*names, hashlib.sha256(exact.encode()).hexdigest()[:4]])
 
 
 def operation_text(operation: Operation | None) -> str:
