@@ -167,6 +167,14 @@ class TestDamagedClaims:
             assert store.load(run_id(1)) is None
             assert () == store.recent(5)
 
+    def test_a_file_outside_of_the_runs_is_none(self, tmp_path: Path) -> None:
+        with closing(reserved(tmp_path)) as store:
+            claims = tmp_path / "claims"
+            (claims / "elsewhere.0").write_bytes((claims / "runs" / f"{run_id(1)}.0").read_bytes())
+
+            assert store.load("../elsewhere") is None
+            assert () == store.recent(5, before="../elsewhere")
+
     def test_a_late_report_that_is_no_text_is_none(self, tmp_path: Path) -> None:
         with closing(reserved(tmp_path)) as store:
             (tmp_path / "claims" / "runs" / f"{run_id(1)}.late").write_bytes(b"\xff\xfe")

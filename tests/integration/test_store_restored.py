@@ -337,6 +337,18 @@ class TestTakingOver:
         assert isinstance(asked(tmp_path, "saved", 9, opens), Replay)
 
     @pytest.mark.parametrize("opens", DURABLE)
+    def test_of_two_that_take_it_over_each_begins_an_epoch(self, opens: OpensStores, tmp_path: Path) -> None:
+        filled(tmp_path, opens)
+        with (
+            closing(kind_of(opens).open(tmp_path, restored=True)) as one,
+            closing(kind_of(opens).open(tmp_path, restored=True)) as other,
+        ):
+            assert 2 == one.begin_epoch()
+            assert isinstance(other.reserve(draft(9, "saved")), Replay)
+            assert isinstance(other.reserve(draft(10, "new")), Start)
+            assert 3 == other.begin_epoch()
+
+    @pytest.mark.parametrize("opens", DURABLE)
     def test_a_damaged_seal_hinders_neither_reading_nor_taking_over(self, opens: OpensStores, tmp_path: Path) -> None:
         filled(tmp_path, opens)
         next(tmp_path.glob("*.seal")).write_bytes(b"damaged")
