@@ -18,7 +18,7 @@ from surehand.core.orchestration.result import StepEnd, StepFailure, end_of_run,
 from surehand.core.orchestration.skill import CompiledSkill
 from surehand.core.orchestration.text import by_name
 from surehand.core.outcome.reasons import Outcome
-from surehand.core.outcome.result import RunResult, is_final
+from surehand.core.outcome.result import RunResult
 from surehand.core.workflow.params import Parameter
 from surehand.shell.catalog import WorkflowEntry
 from surehand.shell.service import Service
@@ -73,7 +73,8 @@ class ServedWorkflows:
         with self._guard:
             self._running[asked.request_id] = ticket.run_id
         try:
-            return end_of_run(ticket.result if is_final(ticket.result) else self._end(ticket.run_id))
+            goes_on = ticket.result.outcome is Outcome.RUNNING
+            return end_of_run(self._end(ticket.run_id) if goes_on else ticket.result)
         finally:
             with self._guard:
                 self._running.pop(asked.request_id)
