@@ -241,14 +241,25 @@ class TestLayout:
 
 
 class TestHalfMade:
-    """Folders that were made and never got their layout are no damage: whoever comes next goes on from there."""
+    """What a process left half made when it died is neither damage nor a run: whoever comes next goes on from there."""
 
-    def test_is_made_whole(self, tmp_path: Path) -> None:
+    def test_folders_without_their_layout_are_made_whole(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
         (tmp_path / "claims").mkdir(mode=0o700)
         (tmp_path / "claims" / "runs").mkdir(mode=0o700)
 
         reserved(tmp_path).close()
+
+    def test_who_lost_and_died_before_it_tidied_up_is_no_run(self, tmp_path: Path) -> None:
+        with closing(reserved(tmp_path)) as store:
+            claims = tmp_path / "claims"
+            won = (claims / "runs" / f"{run_id(1)}.0").read_bytes().partition(b"\n")[0]
+            (claims / "runs" / f"{run_id(2)}.0").write_bytes(won.replace(run_id(1).encode(), run_id(2).encode()))
+            os.link(claims / "runs" / f"{run_id(2)}.0", claims / "order" / f"{2:012}")
+
+            assert store.load(run_id(2)) is None
+            assert not store.begin_delivery(run_id(2), draft(1).owner)
+            assert [run_id(1)] == [record.run_id for record in store.recent(5)]
 
 
 class TestBothKinds:
