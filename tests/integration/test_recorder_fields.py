@@ -183,6 +183,19 @@ class TestEnter:
         assert (tag.value, tag.ended_by) == ("urgent", Key.ENTER)
         assert unique(tag.shown) == expected
 
+    def test_a_field_that_goes_with_all_that_is_drawn_around_it_leaves_its_text_beside(self, site: Site) -> None:
+        around = self.TAKEN.replace("<label>", "<div class=around>" * 7 + "<label>").replace(
+            "</label>", "</label>" + "</div>" * 7
+        )
+
+        async def acts(page: Page) -> None:
+            await write(page, "Tag", "urgent")
+            await page.keyboard.press("Enter")
+
+        tag = only(recorded(site, around.replace("AFTER", "document.querySelector('.around').remove()"), acts), Entered)
+
+        assert unique(tag.shown) == {by_attribute("id", "chips")}
+
     def test_enter_that_sends_a_form_is_the_click_of_its_button(self, site: Site) -> None:
         html = (
             '<form method="post" action="/records"><label>Note <input name="note"></label><button>Save</button></form>'

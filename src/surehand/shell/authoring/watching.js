@@ -471,7 +471,7 @@ const clicked = (pressed, detail, at = null) => {
 // What holds no other field: in it stands what was chosen or entered here.
 const aroundOf = el => {
   const around = [];
-  for (let at = el; at && at !== document.body && around.length < 5 && isAlone(el, at); at = parentOf(at)) around.push(at);
+  for (let at = el; at && at !== document.body && around.length < 10 && isAlone(el, at); at = parentOf(at)) around.push(at);
   return around;
 };
 const opens = ({ actor, action }, ...ids) => {
