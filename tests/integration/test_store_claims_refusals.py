@@ -169,8 +169,9 @@ class TestDamagedClaims:
 
     def test_a_file_outside_of_the_runs_is_none(self, tmp_path: Path) -> None:
         with closing(reserved(tmp_path)) as store:
+            store.reserve(draft(2, "entry-2"))
             claims = tmp_path / "claims"
-            (claims / "elsewhere.0").write_bytes((claims / "runs" / f"{run_id(1)}.0").read_bytes())
+            os.link(claims / "runs" / f"{run_id(2)}.0", claims / "elsewhere.0")
 
             assert store.load("../elsewhere") is None
             assert () == store.recent(5, before="../elsewhere")

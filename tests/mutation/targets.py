@@ -69,7 +69,12 @@ _CLAIMS: Final = (
     "tests/integration/test_retention.py",
     "tests/integration/test_store_conformance.py::TestSameAnswers",
 )
-_RESTORED: Final = ("tests/integration/test_store_restored.py", "-k", "not Command")
+_RESTORED: Final = (
+    "tests/integration/test_store_seal.py",
+    "tests/integration/test_store_restored.py",
+    "-k",
+    "not Command",
+)
 #: Without the audit of the whole domain, which takes half a minute.
 _AUDIT: Final = (
     "tests/properties/test_outcome_audit.py::TestLessEvidence",
