@@ -21,7 +21,14 @@ from surehand.core.attention.decision import (
     decision_key,
 )
 from surehand.core.attention.evidence import LocalEvidence, SealedEvidence, values_of
-from surehand.core.attention.pause import DECIDE_SECONDS, Action, AttentionItem, DeliveryState, ItemStatus, PauseView
+from surehand.core.attention.pause import (
+    DECIDE_SECONDS,
+    Action,
+    AttentionItem,
+    DeliveryState,
+    ItemStatus,
+    PauseView,
+)
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.request.record import RunRecord
@@ -33,7 +40,9 @@ from surehand.shell.attended.sealing import ATTENTION, EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.identity import UnknownAccountError, attention_key
 from surehand.shell.locks import OwnerLock
+from surehand.shell.store.base import StoreUnavailableError
 from surehand.shell.store.sqlite import SqliteStore
+from surehand.shell.store.sqlite_attention import SqliteAttention
 
 INPUTS: Final = {"note": "the canary of the inputs"}
 FRAME: Final = "iVBORw0KGgo="
@@ -179,6 +188,21 @@ class TestShowing:
             DeliveryState.UNKNOWN: (Action.TEACH, Action.ESCALATE),
         } == items
         assert place.desk.items() == place.desk.items()
+
+    def test_a_ledger_that_takes_nothing_is_listed_as_it_is(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        listed = place.stop(1)
+        bare = started(place.store.reserve(draft(2, "entry-2")))
+        place.store.finish(bare.run_id, bare.owner, result_of(bare, STOPPED))
+
+        def refuse(*_: object) -> bool:
+            raise StoreUnavailableError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SqliteAttention, "keep_pause", refuse)
+            assert [listed.run_id] == [item.run_id for item in place.desk.items().items]
+        assert {listed.run_id, bare.run_id} == {item.run_id for item in place.desk.items().items}
 
     def test_a_run_whose_continuation_died_behind_the_boundary_stays_in_the_queue(self, place: Place) -> None:
         record = place.stop()

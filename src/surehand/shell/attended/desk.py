@@ -12,6 +12,7 @@ Laws of this module:
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, Self, assert_never
@@ -62,7 +63,7 @@ from surehand.shell.identity import UnknownAccountError, attention_key, os_accou
 from surehand.shell.locks import is_alive
 from surehand.shell.store import open_store
 from surehand.shell.store.attention import AttentionStore, attention_of
-from surehand.shell.store.base import RunStore
+from surehand.shell.store.base import RunStore, StoreUnavailableError
 
 #: Runs without a pause that get one whenever the queue is listed.
 _ADOPTED_AT_ONCE: Final = 100
@@ -429,9 +430,13 @@ class AttendedDesk:
         return bool(owner) and self._lives(owner)
 
     def _adopt(self) -> None:
-        """Give a pause to every run that waits for a person without one: it was left by nobody, or by one that died."""
-        for record in self.store.without_pause(_ADOPTED_AT_ONCE):
-            if record.result is not None:
-                earlier = self.store.lineage(record.run_id)
-                bare = bare_pause(self.files.key, record, record.result, self._instants(), earlier)
-                self.store.keep_pause(bare)
+        """Give a pause to every run that waits for a person without one: it was left by nobody, or by one that died.
+
+        A ledger that takes nothing now is listed as it is.
+        """
+        with suppress(StoreUnavailableError):
+            for record in self.store.without_pause(_ADOPTED_AT_ONCE):
+                if record.result is not None:
+                    earlier = self.store.lineage(record.run_id)
+                    bare = bare_pause(self.files.key, record, record.result, self._instants(), earlier)
+                    self.store.keep_pause(bare)
