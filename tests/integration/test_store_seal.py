@@ -99,3 +99,37 @@ class TestWhatItCannotHinder:
 
         assert 0 == sealed.epoch()
         assert sealed.read() is None
+
+    def test_neither_counting_nor_noting_leaves_a_file_open(self, sealed: SealFile) -> None:
+        before = sorted(Path("/proc/self/fd").iterdir())
+        sealed.count(NAME, 1)
+        sealed.note("0" * 64)
+
+        assert before == sorted(Path("/proc/self/fd").iterdir())
+
+
+class TestNotes:
+    """A request key is noted whole or the request is not reserved; what is no key is no note."""
+
+    def test_what_was_noted(self, sealed: SealFile, tmp_path: Path) -> None:
+        assert frozenset() == sealed.noted()
+        for key in ("1" * 64, "2" * 64):
+            sealed.note(key)
+        with (tmp_path / "ledger.keys").open("ab") as notes:
+            notes.write(b"\n" + b"3" * 20)
+        sealed.note("4" * 64)
+
+        assert {"1" * 64, "2" * 64, "4" * 64} == sealed.noted()
+
+    def test_a_note_that_was_cut_short_is_an_error(self, sealed: SealFile, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = os.write
+
+        def cut_short(descriptor: int, content: bytes) -> int:
+            return write(descriptor, content[:-1])
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", cut_short)
+            with pytest.raises(OSError, match="cut short"):
+                sealed.note("1" * 64)
+
+        assert frozenset() == sealed.noted()
