@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 from playwright.async_api import Page
 
-from support.attended import CHOOSING, FORM, Office, choice_site, office
-from support.browser import NOTE_BUNDLE, SHORT, Site, button
+from support.attended import CHOOSING, FORM, Office, WatchedEngine, choice_site, office, watched_engine
+from support.browser import NOTE_BUNDLE, Site, button
 from surehand.core.attention.capability import DecisionRefusal
 from surehand.core.attention.decision import DecisionStatus, Finding
 from surehand.core.attention.pause import Action, DeliveryState, ItemStatus
@@ -25,10 +25,17 @@ from surehand.shell.sandbox.workflow import sandbox_bundle
 NOTE = {"note": "Call back in 2 weeks"}
 
 
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedEngine]:
+    """One engine for all offices, as one browser serves many runs."""
+    with watched_engine(tmp_path_factory.mktemp("engine")) as started:
+        yield started
+
+
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Office]:
+def room(tmp_path: Path, engine: WatchedEngine) -> Iterator[Office]:
     """An office of its own for each test."""
-    with office(tmp_path / "state") as opened:
+    with office(tmp_path / "state", engine) as opened:
         yield opened
 
 
@@ -230,10 +237,12 @@ class TestTheWindow:
         assert room.engine.windows() == frozenset()
         assert (answer.reason, answer.safe_to_retry) == (Reason.STOPPED_BY_PERSON, False)
 
-    def test_after_a_restart_the_app_is_opened_again_up_to_the_stop(self, tmp_path: Path, site: Site) -> None:
-        with office(tmp_path / "state") as first:
+    def test_after_a_restart_the_app_is_opened_again_up_to_the_stop(
+        self, tmp_path: Path, engine: WatchedEngine, site: Site
+    ) -> None:
+        with office(tmp_path / "state", engine) as first:
             stopped = first.run(CHOOSING, NOTE, site.target)
-        with office(tmp_path / "state") as second:
+        with office(tmp_path / "state", engine) as second:
             gone = second.item()
             wished = second.desk.ask_opening(gone.id)
             second.performer.look()
@@ -248,11 +257,13 @@ class TestTheWindow:
         assert receipt.status is DecisionStatus.COMPLETED
         assert (answer.outcome, len(site.posts)) == (Outcome.DONE, 1)
 
-    def test_a_stop_on_the_way_back_is_a_pause_of_its_own(self, tmp_path: Path, site: Site) -> None:
-        with office(tmp_path / "state") as first:
+    def test_a_stop_on_the_way_back_is_a_pause_of_its_own(
+        self, tmp_path: Path, engine: WatchedEngine, site: Site
+    ) -> None:
+        with office(tmp_path / "state", engine) as first:
             first.run(CHOOSING, NOTE, site.target)
         site.pages["/choose"] = "<h1>Closed today</h1>"
-        with office(tmp_path / "state") as second:
+        with office(tmp_path / "state", engine) as second:
             before = second.item()
             second.desk.ask_opening(before.id)
             second.performer.look()
@@ -306,7 +317,7 @@ class TestEvidence:
         assert (seen.frame, item.has_frame) == (None, False)
 
     def test_a_picture_is_kept_where_the_operator_wants_it(self, tmp_path: Path, site: Site) -> None:
-        with office(tmp_path / "state", pictures=True) as room:
+        with watched_engine(tmp_path, pictures=True) as camera, office(tmp_path / "state", camera) as room:
             room.run(CHOOSING, NOTE, site.target)
             item = room.item()
             seen = room.desk.evidence(item.id)
@@ -375,17 +386,13 @@ class TestMostWindows:
     """Windows are bounded in number: the oldest goes for a new one."""
 
     def test_the_oldest_is_closed(self, room: Office, site: Site) -> None:
-        with mock.patch.object(live.LiveWindows.__init__, "__defaults__", (1,)):
-            room.engine = type(room.engine)(room.folder / "fence", limits=SHORT, attended=True)
-        room.performer = evolve(room.performer, engine=room.engine)
-        try:
+        with mock.patch.object(live.LiveWindows.__init__, "__defaults__", (1,)), watched_engine(room.folder) as small:
+            room.engine, room.performer = small, evolve(room.performer, engine=small)
             first = room.run(CHOOSING, NOTE, site.target)
             second = room.run(CHOOSING, {"note": "another"}, site.target)
             room.performer.look()
             held = room.engine.windows()
             shown = {each.run_id: each.has_window for each in room.desk.items(5).items}
-        finally:
-            room.engine.close()
 
         assert held == {second.run_id}
         assert shown == {first.run_id: False, second.run_id: True}

@@ -135,12 +135,21 @@ class Office:
 
 
 @contextmanager
-def office(folder: Path, **settings: Any) -> Generator[Office]:  # noqa: ANN401 - settings of the engine
-    """An office for a block; several may share a folder, as processes do."""
+def watched_engine(folder: Path, **settings: Any) -> Generator[WatchedEngine]:  # noqa: ANN401 - settings of the engine
+    """An engine for a block; many offices may have it, one after another."""
+    engine = WatchedEngine(folder / "fence", limits=PATIENT, attended=True, **settings)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextmanager
+def office(folder: Path, engine: WatchedEngine) -> Generator[Office]:
+    """An office for a block; several may share a folder, as processes do. Its windows go with it."""
     store, lock = open_store(folder), OwnerLock.acquire(folder)
     attention = attention_of(store)
     assert attention is not None
-    engine = WatchedEngine(folder / "fence", limits=PATIENT, attended=True, **settings)
     stop = threading.Event()
     performer = Performer(
         runs=store,
@@ -157,7 +166,8 @@ def office(folder: Path, **settings: Any) -> Generator[Office]:  # noqa: ANN401 
     try:
         yield Office(folder, store, lock, engine, AttendedDesk.over(store, folder), performer, stop)
     finally:
-        engine.close()
+        for run_id in engine.windows():
+            engine.let_go(run_id)
         store.close()
         lock.release()
 

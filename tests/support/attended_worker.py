@@ -59,14 +59,17 @@ def die_at(point: str) -> None:
 class ScriptedEngine:
     """Stops every run whose note is not plain, and writes one line when it may."""
 
-    name: Final = EngineName.BROWSER
-
     def __init__(self, journal_folder: Path, *, attended: bool = False, **settings: object) -> None:
         del journal_folder, settings
         self._attended = attended
         self._app = Path(os.environ[APP])
         self._jobs: dict[str, Job] = {}
         self._stop: Stop | None = None
+
+    @property
+    def name(self) -> EngineName:
+        """As the engine that it stands for."""
+        return EngineName.BROWSER
 
     def warm_up(self) -> None:
         """Nothing has to be started."""

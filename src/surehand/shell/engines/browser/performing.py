@@ -17,9 +17,9 @@ from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
 from attrs import field, frozen
-from returns.result import Failure
+from returns.pipeline import is_successful
 
-from surehand.core.attention.capability import DecisionRefusal, issue_at, same_work
+from surehand.core.attention.capability import DecisionRefusal, is_intact, issue_at, same_work
 from surehand.core.attention.continuation import Continuation
 from surehand.core.attention.decision import Decision, DecisionStatus, Ended, Finding, status_after, still_waits
 from surehand.core.attention.evidence import SealedEvidence, sealed, unsealed, values_of
@@ -48,6 +48,7 @@ from surehand.shell.engines.base import Boundary, Job, RunRefusedError, WindowGo
 from surehand.shell.engines.browser.messages import UnfittingLineError, kept_job, kept_order
 from surehand.shell.execution import told
 from surehand.shell.files import UnsafeFileError
+from surehand.shell.locks import is_alive
 from surehand.shell.store.attention import AttentionStore, Opening
 from surehand.shell.store.base import RunStore, StoreError
 
@@ -214,6 +215,10 @@ class Performer:
             self._let_go_of_windows()
 
     def _perform_if_ours(self, decision: Decision) -> None:
+        if decision.claimed_by == self.token:
+            # The store took the claim and did not say so: nothing was performed.
+            self._end(decision, DecisionStatus.HALTED)
+            return
         review = self.attention.review(decision.pause_id)
         if decision.status is not DecisionStatus.PREPARED or review is None or self.stop.is_set():
             return
@@ -225,35 +230,34 @@ class Performer:
         job = self.engine.job_of(decision.run_id) if decision.action in IN_WINDOW else _job(evidence)
         if evidence is None or job is None:
             gone = decision.action in IN_WINDOW and evidence is not None
-            refusal = DecisionRefusal.WINDOW_GONE if gone else DecisionRefusal.EVIDENCE_UNREADABLE
-            self._end(decision, DecisionStatus.HALTED if gone else DecisionStatus.REFUSED, refusal=refusal)
+            why = DecisionRefusal.WINDOW_GONE if gone else DecisionRefusal.EVIDENCE_UNREADABLE
+            self._end(decision, DecisionStatus.HALTED if gone else DecisionStatus.REFUSED, refusal=why)
             return
         refusal = self._refusal(kept, job, acts=decision.action in IN_WINDOW)
         if refusal is not None:
             self._end(decision, DecisionStatus.REFUSED, refusal=refusal)
             return
-        claimed = self.attention.claim(decision.key, self.token)
-        if claimed is None:
+        record, claimed = self.runs.load(decision.run_id), self.attention.claim(decision.key, self.token)
+        if record is None or claimed is None:
             # Somebody else has it, or nothing may go on any more; what nobody has is ended.
             self._end(decision, DecisionStatus.HALTED, refusal=DecisionRefusal.RUN_NOT_WAITING)
         elif decision.action is Action.RECONCILE:
             self._read_again(decision, job, evidence)
         else:
-            self._go_on(decision, job, claimed)
+            self._go_on(decision, record, job, claimed)
 
     def _refusal(self, kept: KeptPause, job: Job, *, acts: bool) -> DecisionRefusal | None:
         """Why a job is not to be performed: it is not the one that was decided about, or may not act any more."""
+        if not is_intact(self.files.key, kept):
+            return DecisionRefusal.PAUSE_CHANGED
         digest = bundle_digest(job.bundle)
         same = same_work(self.files.key, kept.pause, digest, job.bundle.workflow, job.inputs)
-        if isinstance(same, Failure):
+        if not is_successful(same):
             return same.failure()
         return None if not acts or self.admitted(digest) else DecisionRefusal.NOT_ADMITTED
 
-    def _go_on(self, decision: Decision, job: Job, claimed: Continuation) -> None:
+    def _go_on(self, decision: Decision, record: RunRecord, job: Job, claimed: Continuation) -> None:
         """One leg of a run, from the person's work to its end or its next stop."""
-        record = self.runs.load(decision.run_id)
-        if record is None:
-            raise StoreError("a run that goes on is not there")
         boundary = LegBoundary(self.attention, claimed, self.stop)
         evidence = self._leg(job, boundary, skip=decision.action is Action.SKIP)
         if evidence is None:
@@ -290,21 +294,25 @@ class Performer:
     def _open_if_free(self, opening: Opening) -> None:
         """Open the app again for a pause whose window nobody holds any more; one that is here is brought to the front.
 
-        Everybody who attends looks for such wishes; the first takes it.
+        Everybody who attends looks for such wishes; the first takes it, unless somebody else who lives has the window.
         """
-        if self.stop.is_set():
-            return
         review = self.attention.review(opening.pause_id)
-        if review is None or not still_waits(review):
-            self.attention.claim_opening(opening.number, self.token)
+        kept = None if review is None or not still_waits(review) else review.kept
+        if self.stop.is_set() or (kept is not None and self._is_elsewhere(kept)):
             return
-        kept = review.kept
-        run_id = kept.pause.run_id
-        ours = kept.issue.owner == self.token and run_id in self.engine.windows()
-        if not self.attention.claim_opening(opening.number, self.token):
+        if not self.attention.claim_opening(opening.number, self.token) or kept is None:
             return
+        ours = kept.issue.owner == self.token and kept.pause.run_id in self.engine.windows()
         if ours or self._reopened(kept):
             self._issue_here(kept)
+
+    def _is_elsewhere(self, kept: KeptPause) -> bool:
+        """Whether another process that may live holds the window."""
+        owner = kept.issue.owner
+        try:
+            return owner not in {"", self.token} and is_alive(self.files.state_folder, owner)
+        except (OSError, UnsafeFileError):
+            return True
 
     def _reopened(self, kept: KeptPause) -> bool:
         """Whether the app is open again, at the place of the stop. A stop on the way there is a pause of its own."""
@@ -336,7 +344,7 @@ class Performer:
         open_now = self.engine.windows()
         for run_id, pause_id in tuple(self._windows.items()):
             review = self.attention.review(pause_id)
-            if review is None or not still_waits(review):
+            if review is None or not still_waits(review) or review.kept.issue.owner != self.token:
                 self.engine.let_go(run_id)
                 del self._windows[run_id]
             elif run_id not in open_now:
@@ -347,8 +355,7 @@ class Performer:
         """Issue a pause to nobody, for what is left of its term."""
         instants = instants_of(self.clock)
         left = max(0, kept.issue.expires_at - instants.now)
-        if kept.issue.owner == self.token:
-            self.attention.issue(kept.pause.pause_id, issue_at(instants, kept.issue.number + 1, "", left))
+        self.attention.issue(kept.pause.pause_id, issue_at(instants, kept.issue.number + 1, "", left))
 
     # Ends
 
