@@ -54,7 +54,7 @@ class Progress:
     stop_at: float
     last_read_at: float | None = None
     read_until: float | None = None
-    last: Records | RecordsUnavailable | None = None
+    last_answer: Records | RecordsUnavailable | None = None
 
     @classmethod
     def of(cls, job: Job, boundary: Boundary) -> "Progress":
@@ -83,17 +83,17 @@ class Progress:
 
     async def read(self, read: ReadOnce, usual: float) -> Records | RecordsUnavailable:
         """Read the records, unless their last read is over."""
-        if self.last is not None:
-            return self.last
+        if self.last_answer is not None:
+            return self.last_answer
         is_last = self.last_read_at is not None and time.monotonic() > self.last_read_at
         seconds = self.seconds_to_read(usual)
         answer = await read(seconds) if seconds else RecordsUnavailable()
-        self.last = answer if is_last else None
+        self.last_answer = answer if is_last else None
         return answer
 
     def seconds_to_wait(self, seconds: float) -> float:
         """How long a wait between two reads is, when there is another one."""
-        return self.seconds_to_read(seconds) if self.last is None else 0.0
+        return self.seconds_to_read(seconds) if self.last_answer is None else 0.0
 
     def seconds_to_read(self, usual: float) -> float:
         """How long something may take after the save: as usual, or what the bound of the read-back leaves of it."""
@@ -130,7 +130,7 @@ class Session:
         """Go on under another boundary, with the time of a run."""
         fresh = Progress.of(self.job, boundary)
         self.progress.boundary, self.progress.stop_at = fresh.boundary, fresh.stop_at
-        self.progress.last_read_at = self.progress.read_until = self.progress.last = None
+        self.progress.last_read_at = self.progress.read_until = self.progress.last_answer = None
         self.account.is_signed_out = False
 
 
