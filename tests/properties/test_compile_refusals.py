@@ -22,7 +22,7 @@ from support.demonstrations import (
     save,
 )
 from surehand.core.workflow.bundle import DialogAnswer, Key
-from surehand.core.workflow.compile import CompileRefusal, RefusalCode, compile_recordings
+from surehand.core.workflow.compile import CompileRefusal, RefusalCode, compile_recordings, saves_something
 from surehand.core.workflow.compiler.refusals import SENTENCES
 from surehand.core.workflow.recording import (
     Candidate,
@@ -284,6 +284,18 @@ class TestBadRecordings:
 
     def test_a_write_that_no_route_can_name_is_refused_wherever_it_is(self) -> None:
         assert codes(played(GOOD[-1])) == [(RefusalCode.WRITE_NOT_SUPPORTED, IN_FORM - 1)]
+
+    @pytest.mark.parametrize(
+        ("play", "expected"),
+        [
+            (Play(), True),
+            (Play(saves=saves_by_key), True),
+            (Play(saves=clicks_twice), True),
+            (Play(saves=lambda tape: tape.click("Save note")), False),
+        ],
+    )
+    def test_a_recording_without_a_save_is_known_before_it_is_compiled(self, play: Play, expected: bool) -> None:
+        assert saves_something(played(play)) == expected
 
     def test_nothing_is_nothing(self) -> None:
         assert codes() == [(RefusalCode.NO_RECORDING, None)]

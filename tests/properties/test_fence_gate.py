@@ -392,6 +392,44 @@ class TestOperationsTellRoutesApart:
         assert matches(route, heads[0])
         assert matches(named, heads[1])
 
+    PATCH = WriteRoute("POST", "/notes/*", FORM, operation=FormField("_method", "patch"))
+
+    @pytest.mark.parametrize(
+        ("path", "content_type", "body", "taken"),
+        [
+            ("/notes/7", FORM, b"note=x", [True, False, False]),
+            ("/notes/7", FORM, b"note=x&do=save", [True, True, False]),
+            ("/notes/7", FORM, b"_method=patch&note=x", [False, False, True]),
+            ("/notes/7", FORM, b"_method=delete&note=x&do=save", [False, False, False]),
+            ("/notes/7", FORM, b"_METHOD=delete&do=save", [False, False, False]),
+            ("/notes/7?_method=delete", FORM, b"note=x&do=save", [False, False, False]),
+            ("/notes/7?a=1", FORM, b"note=x&do=save", [True, True, False]),
+        ],
+    )
+    def test_a_form_that_asks_for_another_method_is_of_no_other_route(
+        self, path: str, content_type: str, body: bytes, taken: list[bool]
+    ) -> None:
+        plain = WriteRoute("POST", "/notes/*", FORM)
+        button = WriteRoute("POST", "/notes/*", FORM, operation=FormField("do", "save"))
+        head = RequestHead(method="POST", origin=APP, path=path, content_type=content_type, body=body)
+
+        assert [matches(route, head) for route in (plain, button, self.PATCH)] == taken
+
+    def test_an_object_that_asks_for_another_method_is_of_no_other_route(self) -> None:
+        plain = WriteRoute("POST", "/notes/*", JSON)
+        bodies = (b'{"note": "x"}', b'{"note": "x", "_method": "DELETE"}', b"[1]")
+        heads = [
+            RequestHead(method="POST", origin=APP, path="/notes/7", content_type=JSON, body=body) for body in bodies
+        ]
+
+        assert [matches(plain, head) for head in heads] == [True, False, True]
+
+    def test_routes_of_different_methods_of_a_form_are_told_apart(self) -> None:
+        delete = WriteRoute("POST", "/notes/*", FORM, operation=FormField("_method", "delete"))
+        plain = WriteRoute("POST", "/notes/*", FORM)
+
+        assert [overlaps(self.PATCH, each) for each in (delete, plain, self.PATCH)] == [False, False, True]
+
     def test_a_read_never_holds_a_mutation(self) -> None:
         read = WriteRoute("POST", "/api", JSON, operation=GraphqlRead())
 

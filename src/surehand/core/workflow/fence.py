@@ -24,9 +24,11 @@ from attrs import evolve, field, frozen
 
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.operation import (
+    METHOD_FIELD,
     Content,
     Field,
     alike,
+    is_method,
     named_in_query,
     operations_meet,
     query_fields,
@@ -185,8 +187,17 @@ def matches(route: WriteRoute, head: RequestHead) -> bool:
         and route.origin in (None, head.origin)
         and _path_fits(route.path, head.path)
         and _query_fits(route, head.path)
+        and (is_method(route.operation) or not _asks_method(route, head))
         and (route.operation is None or (not head.encoded and head.content.holds(route.operation)))
     )
+
+
+def _asks_method(route: WriteRoute, head: RequestHead) -> bool:
+    """Whether the body, or a member of the query that the route does not name, asks for another method."""
+    given = query_fields(head.path.partition("?")[2]) or ()
+    named = {part.name for part in route.query}
+    asked = any(alike(each.name, METHOD_FIELD) and each.name not in named for each in given)
+    return asked or (not head.encoded and head.content.asks_method)
 
 
 def asked_method(method: str, override: str | None) -> str | None:

@@ -25,6 +25,9 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 _MOST_FIELDS: Final = 2_000
 _MOST_CHARACTERS: Final = 256 * 1024
 
+#: The member by which forms ask for another method than POST.
+METHOD_FIELD: Final = "_method"
+
 _CONTENT_TYPE: Final = re.compile(
     r"(?P<media>[a-z0-9.+-]+/[a-z0-9.+-]+)"
     r"(?P<parameters>(?:[ \t]*;[ \t]*[a-z0-9-]+=(?:[!#$%&'*+.^_`|~0-9a-z-]+|\"[^\"\\]*\"))*)[ \t]*",
@@ -73,6 +76,13 @@ class Content:
                 assert_never(operation)
 
     @cached_property
+    def asks_method(self) -> bool:
+        """Whether it names another method than that of its request, as servers read it out of a form or an object."""
+        fields = any(alike(each.name, METHOD_FIELD) for each in self._fields or ())
+        members = self._json
+        return fields or (isinstance(members, dict) and METHOD_FIELD in cast("dict[str, object]", members))
+
+    @cached_property
     def _graphql(self) -> GraphqlOperation | GraphqlRead | None:
         return graphql(self.content_type, self.body)
 
@@ -92,8 +102,15 @@ def named_in_query(operation: Operation, name: str) -> bool:
     return _folded(name) == _folded(operation.name)
 
 
+def is_method(operation: Operation | None) -> bool:
+    """Whether the operation is the method that a form asks for."""
+    return isinstance(operation, FormField | JsonMember) and operation.name == METHOD_FIELD
+
+
 def operations_meet(one: Operation | None, other: Operation | None) -> bool:
-    """Whether some body could hold both. In doubt one could."""
+    """Whether some body could hold both. In doubt one could; one that asks for another method is of no other route."""
+    if is_method(one) != is_method(other):
+        return False
     match one, other:
         case (GraphqlOperation(), GraphqlOperation() | GraphqlRead()) | (GraphqlRead(), GraphqlOperation()):
             return one == other
