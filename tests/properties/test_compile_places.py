@@ -385,6 +385,11 @@ class TestGates:
 
         assert self.gate_of_form(played(Play(in_form=acts))).landmark == by_role("heading", "Editor")
 
+    def test_what_was_seen_before_the_task_says_nothing(self) -> None:
+        recording = played(Play(at_start=lambda tape: tape.shows()), evolve(SHAPE, sign_in=True))
+
+        assert self.gate_of_form(recording).landmark == by_role("heading", "Add note")
+
     def test_a_page_that_has_only_begun_says_nothing_of_the_time_of_a_step(self) -> None:
         def acts(tape: Tape) -> None:
             tape.arrive(place("/editor", "Loading"))
