@@ -185,6 +185,15 @@ class TestDiskThatRefuses:
         assert not _may_write(store, record)
         store.close()
 
+    def test_a_file_that_was_taken_away_is_not_written(self, tmp_path: Path) -> None:
+        store = opens_sqlite(tmp_path)
+        record = started(store.reserve(draft(1)))
+        (tmp_path / "ledger.db").rename(tmp_path / "moved away")
+
+        with pytest.raises(StoreUnavailableError):
+            store.begin_delivery(record.run_id, record.owner)
+        store.close()
+
     @pytest.mark.parametrize("opens", DURABLE)
     def test_a_ledger_that_was_taken_away_is_not_read(self, opens: OpensStores, tmp_path: Path) -> None:
         folder = tmp_path / "runs"

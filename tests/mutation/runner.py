@@ -3,7 +3,8 @@
 Laws of this module:
 
 - Before any mutant the module without a fault passes the same tests; otherwise nothing counts.
-- A mutant is killed when a test fails, when nothing can be imported, or when the tests do not end in time.
+- A mutant is killed when a test fails, when nothing can be imported, or when the tests do not end in time; the last
+  are counted by themselves.
 - A fault inside a function is first tried by exchanging the function's code, which is quick; whether a mutant survives
   is decided only by tests that imported everything with the fault in place.
 - A survivor is named in ``survivors.toml`` with its reason, as equivalent or as known; any other is an error, and so is

@@ -45,7 +45,8 @@ One place of a module is changed at a time:
 Each such *mutant* runs against the tests of its module in a process of its own.
 A test that fails kills it; a mutant that survives shows what no test holds.
 An *equivalent* mutant does what the module does, so that nothing can kill it.
-One that takes three times the processor's time of the true module, five seconds at least, is killed as *timed out*.
+One that takes three times the processor's time of the true module, five seconds at least, is killed as *timed out*;
+so is one that takes five minutes by the clock.
 
 ```console
 $ .venv/bin/python -m tests.mutation                        # every module, and the table

@@ -45,6 +45,7 @@ _SQLITE: Final = (
     "tests/integration/test_store_hiccups.py",
     "tests/integration/test_store_first_opening.py::TestALedgerThatIsSealedWhileItIsOpened",
     "tests/integration/test_store_files.py::TestDiskThatRefuses::test_a_ledger_that_was_removed_is_not_gone_on_with",
+    "tests/integration/test_store_files.py::TestDiskThatRefuses::test_a_file_that_was_taken_away_is_not_written",
     "tests/integration/test_store_files.py::TestDiskThatRefuses::test_a_ledger_that_was_taken_away_is_not_read",
     *_STORE,
     "-k",
