@@ -25,6 +25,7 @@ from surehand.core.attention.decision import DecisionStatus
 from surehand.core.attention.pause import Action
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
+from surehand.shell.locks import is_alive
 
 #: How the decision ends, by where the worker is killed.
 ENDS: Final = {
@@ -86,7 +87,8 @@ def _goes_on_elsewhere(office: AttendedBench, run_id: str, item_id: str) -> Iter
         os.environ.pop(KILL, None)
         worker = office.bench.executor
         assert worker is not None
-        assert worker.owner_token
+        # A process that was killed has let go of its lock a moment before it counts as ended.
+        assert eventually(lambda: is_alive(office.bench.folder, worker.owner_token))
         office.desk.ask_opening(item_id)
         if not eventually(lambda: office.item_of(run_id).has_window):
             yield "no other worker opened the window"
