@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from surehand.core.workflow.card import Card
     from surehand.shell.api import AsyncSurehand, BadCallError, Surehand
     from surehand.shell.config import BundleArguments, ConfigError, SandboxEngine
+    from surehand.shell.orchestration.goals import BrowserTaskRunner
     from surehand.shell.orchestration.loader import DefinitionError, load_definition
     from surehand.shell.orchestration.opening import open_plans
     from surehand.shell.orchestration.runner import WorkflowRunner
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncSurehand",
     "BadCallError",
+    "BrowserTaskRunner",
     "BundleArguments",
     "Card",
     "CheckedHow",
@@ -70,6 +72,7 @@ __all__ = [
 _HOMES = {
     "AsyncSurehand": "surehand.shell.api",
     "BadCallError": "surehand.shell.api",
+    "BrowserTaskRunner": "surehand.shell.orchestration.goals",
     "BundleArguments": "surehand.shell.config",
     "Card": "surehand.core.workflow.card",
     "CheckedHow": "surehand.core.outcome.result",
