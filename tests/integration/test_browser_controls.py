@@ -1,21 +1,16 @@
 """Every control that an app may have: how it is entered, and that what it made of it is read as it is."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.browser import (
     NOTE_FORM,
-    PATIENT,
     SAVE_ROUTE,
-    Lab,
     Site,
     Visit,
     attribute,
     button,
     by_test_id,
     label,
-    laboratory,
 )
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import ChoiceControl, DialogAnswer, Entry, Key
@@ -44,34 +39,6 @@ NOT_UNIQUE = Fault(FaultKind.TARGET_NOT_UNIQUE)
 OPTION_MISSING = Fault(FaultKind.OPTION_MISSING)
 COVERED = Fault(FaultKind.TARGET_COVERED)
 DIALOG = Fault(FaultKind.UNEXPECTED_DIALOG)
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all pages."""
-    with laboratory(tmp_path_factory.mktemp("lab") / "fence") as opened:
-        yield opened
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(lab: Lab, site: Site) -> Iterator[Visit]:
-    """A fresh page at the site."""
-    with lab.visit(site) as opened:
-        yield opened
-
-
-@pytest.fixture
-def patient(lab: Lab, site: Site) -> Iterator[Visit]:
-    """The same, with the patience for what does come."""
-    with lab.visit(site, limits=PATIENT) as opened:
-        yield opened
 
 
 def show(visit: Visit, site: Site, html: str) -> None:

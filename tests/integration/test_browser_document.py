@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from attrs import evolve
 
-from support.browser import PATIENT, Lab, Site, Visit, button, eventually, heading, label, laboratory
+from support.browser import PATIENT, Lab, Site, Visit, button, eventually, heading, label
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.commands import (
     BoundaryAnswer,
@@ -49,13 +49,6 @@ FILL = Fill(label("Note"), None, "something private")
 CHOOSE = Choose(label("Kind"), None, "Long")
 CLICK = Click(button("Save"), None)
 SAVE = Save(button("Save"), None, WriteRoute("POST", "/records", FORM_TYPE))
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all tests."""
-    with laboratory(tmp_path_factory.mktemp("state") / "fence") as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """The rules by which a page's elements are found and acted on, against real pages in a real Chromium."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from support.browser import (
@@ -16,7 +13,6 @@ from support.browser import (
     by_test_id,
     heading,
     label,
-    laboratory,
     note_site,
 )
 from surehand.core.outcome.evidence import Delivery
@@ -37,28 +33,6 @@ from surehand.core.workflow.commands import (
     Texts,
 )
 from surehand.core.workflow.target import Constant, PageGate, Target, TargetKind
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all pages."""
-    folder: Path = tmp_path_factory.mktemp("lab")
-    with laboratory(folder / "fence") as opened:
-        yield opened
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(lab: Lab, site: Site) -> Iterator[Visit]:
-    """A fresh page at the site."""
-    with lab.visit(site) as opened:
-        yield opened
 
 
 def show(visit: Visit, site: Site, html: str) -> None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Page
 
-from support.browser import PATIENT, Lab, Site, attribute, by_test_id, caption, eventually, heading, laboratory
+from support.browser import PATIENT, Lab, Site, attribute, by_test_id, caption, eventually, heading
 from surehand.core.workflow.commands import ReadRecords, Record, Records, RecordsUnavailable
 from surehand.core.workflow.fence import FenceRules
 from surehand.core.workflow.source import PageField, PageRecords, RecordPage
@@ -33,13 +33,6 @@ def listed(*keys: str) -> str:
     )
     others = "<a href='/'>Home</a><a href='http://127.0.0.1:9/visits/x'>elsewhere</a>"
     return f"<h1>Visits</h1>{others}<ul id=list>{links}</ul>"
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all reads."""
-    with laboratory(tmp_path_factory.mktemp("lab") / "fence") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Every kind of target, and every part of a page to which one can be limited, on real pages in a real Chromium."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.browser import (
@@ -17,7 +15,6 @@ from support.browser import (
     eventually,
     heading,
     label,
-    laboratory,
 )
 from surehand.core.workflow.commands import (
     CheckPage,
@@ -37,27 +34,6 @@ MISSING = Fault(FaultKind.TARGET_MISSING)
 NOT_UNIQUE = Fault(FaultKind.TARGET_NOT_UNIQUE)
 WRONG_PAGE = Fault(FaultKind.PAGE_UNEXPECTED)
 SIGN_IN = Fault(FaultKind.SIGN_IN_SHOWN)
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all pages."""
-    with laboratory(tmp_path_factory.mktemp("lab") / "fence") as opened:
-        yield opened
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(lab: Lab, site: Site) -> Iterator[Visit]:
-    """A fresh page at the site."""
-    with lab.visit(site) as opened:
-        yield opened
 
 
 def show(visit: Visit, site: Site, html: str) -> None:

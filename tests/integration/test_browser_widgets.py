@@ -1,10 +1,8 @@
 """What the widgets of other people's apps do to fields: hide them, draw boxes around them, label them, ask a server."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from support.browser import PATIENT, Lab, Site, Visit, attribute, button, by_test_id, caption, label, laboratory
+from support.browser import PATIENT, Lab, Site, Visit, attribute, button, by_test_id, caption, label
 from surehand.core.workflow.bundle import ChoiceControl
 from surehand.core.workflow.commands import (
     Check,
@@ -27,34 +25,6 @@ MISSING = Fault(FaultKind.TARGET_MISSING)
 COVERED = Fault(FaultKind.TARGET_COVERED)
 WRONG_PAGE = Fault(FaultKind.PAGE_UNEXPECTED)
 GATE = CheckPage(PageGate("/page", by_test_id("page")))
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One browser for all pages."""
-    with laboratory(tmp_path_factory.mktemp("lab") / "fence") as opened:
-        yield opened
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(lab: Lab, site: Site) -> Iterator[Visit]:
-    """A fresh page at the site."""
-    with lab.visit(site) as opened:
-        yield opened
-
-
-@pytest.fixture
-def patient(lab: Lab, site: Site) -> Iterator[Visit]:
-    """The same, with the patience for what does come."""
-    with lab.visit(site, limits=PATIENT) as opened:
-        yield opened
 
 
 def show(visit: Visit, site: Site, html: str) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
 from attrs import define, field
 from playwright.sync_api import Browser, Page
 
 from surehand.shell.attended.desk import AttendedDesk
 from surehand.shell.console.app import HOST, Console
 from surehand.shell.console.entry import Entry
+from surehand.shell.loopback import web_server
 
 
 @define
@@ -57,10 +57,7 @@ def serving(folder: Path, *, attends: bool = True, decides: bool = True) -> Gene
     with socket.create_server((HOST, 0)) as listening:
         served = ServedConsole(int(listening.getsockname()[1]), desk)
         console = Console(desk, Entry(served.tokens.append), served.port, attends=attends, decides=decides)
-        config = uvicorn.Config(
-            console.asgi(), log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=1
-        )
-        server = uvicorn.Server(config)
+        server = web_server(console.asgi())
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
         thread.start()
         try:

@@ -12,7 +12,7 @@ from typing import Final
 from returns.result import Failure, Result, Success
 
 from surehand.core.workflow.bundle import EnteringStep, SaveStep
-from surehand.core.workflow.compiler.confirm import confirm
+from surehand.core.workflow.compiler.confirm import confirm, with_optional
 from surehand.core.workflow.compiler.demonstration import (
     Demonstration,
     Move,
@@ -63,6 +63,7 @@ __all__ = [
     "confirm",
     "is_asked",
     "saves_something",
+    "with_optional",
 ]
 
 _LEAST_IDENTITY: Final = 2

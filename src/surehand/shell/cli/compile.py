@@ -26,6 +26,7 @@ from surehand.core.workflow.compile import (
     compile_recordings,
     confirm,
     is_asked,
+    with_optional,
 )
 from surehand.core.workflow.compiler.wording import PROBLEMS, evidence_text, option_text, question_text
 from surehand.core.workflow.recording import Recording
@@ -71,6 +72,12 @@ Exit codes:
     help="Answers to the questions, in TOML.",
 )
 @click.option("--name", metavar="NAME", help="How callers name the workflow.  [default: after the page that saves]")
+@click.option(
+    "--optional",
+    multiple=True,
+    metavar="STEP",
+    help="A step, by its name in `surehand bundle show`, that a person may leave out of a run that stops at it.",
+)
 @key_file_option
 @runs_dir_option
 @json_option
@@ -79,6 +86,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     out: Path,
     answers: Path | None,
     name: str | None,
+    optional: tuple[str, ...],
     key_file: Path | None,
     runs_dir: str | None,
     as_json: bool,
@@ -94,9 +102,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         given |= _asked(draft, given)
     confirmed = confirm(draft, given)
-    if isinstance(confirmed, Failure):
-        _open(draft, given, confirmed.failure(), as_json=as_json)
-    bundle = confirmed.unwrap()
+    made = confirmed if isinstance(confirmed, Failure) else with_optional(confirmed.unwrap(), frozenset(optional))
+    if isinstance(made, Failure):
+        _open(draft, given, made.failure(), as_json=as_json)
+    bundle = made.unwrap()
     _write(out, bundle if name is None else evolve(bundle, workflow=name), key_file, as_json=as_json)
 
 

@@ -10,7 +10,6 @@ Laws of this module:
 
 import hashlib
 import json
-import logging
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -77,7 +76,6 @@ class Console:
 
     def asgi(self) -> ASGIApp:
         """The app for a server."""
-        logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         handlers = {HTTPException: _refused, StoreError: _no_ledger}
         return _Guarded(Starlette(routes=self._routes(), exception_handlers=handlers), self.port)
 

@@ -11,11 +11,10 @@ import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
 
-import uvicorn
-
 from surehand.shell.attended.desk import AttendedDesk
 from surehand.shell.console.app import HOST, Console
 from surehand.shell.console.entry import Entry
+from surehand.shell.loopback import web_server
 
 
 def serve_console(
@@ -37,14 +36,4 @@ def serve_console(
         taken = int(listening.getsockname()[1])
         entry = Entry(lambda token: announce(f"http://{HOST}:{taken}/#{token}"))
         console = Console(desk, entry, taken, attends=attends, decides=decides)
-        config = uvicorn.Config(
-            console.asgi(),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            loop="asyncio",
-            ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+        asyncio.run(web_server(console.asgi()).serve(sockets=[listening]))

@@ -9,7 +9,6 @@ Laws of this module:
 
 import asyncio
 import contextlib
-import logging
 import os
 import secrets
 import socket
@@ -17,6 +16,7 @@ import socket
 import uvicorn
 from attrs import frozen
 
+from surehand.shell.loopback import web_server
 from surehand.shell.sandbox.address import HOST, Address
 from surehand.shell.sandbox.app import ClinicApp
 
@@ -67,24 +67,13 @@ def _port(bound: socket.socket) -> int:
 
 
 def _run(sockets: _Sockets, token: str, ready_line: str, *, supervised: bool) -> None:
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     with sockets.listening, sockets.switched_off, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(sockets.listening, token, ready_line, supervised=supervised))
 
 
 async def _serve(listening: socket.socket, token: str, ready_line: str, *, supervised: bool) -> None:
     app = ClinicApp(token)
-    config = uvicorn.Config(
-        app.asgi(),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        loop="asyncio",
-        ws="none",
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
+    server = web_server(app.asgi())
     listening.listen(128)
     if supervised:
         asyncio.get_running_loop().add_reader(0, _stop, server, app)

@@ -88,6 +88,29 @@ def confirm(draft: Draft, answers: Mapping[str, str]) -> Result[Bundle, tuple[An
         return Failure((AnswerProblem("bundle", AnswerCode.CONTRADICTS, str(broken)),))
 
 
+def with_optional(bundle: Bundle, names: frozenset[str]) -> Result[Bundle, tuple[AnswerProblem, ...]]:
+    """The bundle in which these steps are optional; a person confirms that by naming them.
+
+    Args:
+        bundle: The bundle.
+        names: Ids of steps.
+
+    Returns:
+        The bundle, or why one of them cannot be: there is none, it opens a page, or it is a part of the record.
+    """
+    may = {step.id for step in bundle.steps if not isinstance(step, OpenStep)}
+    if names - may:
+        return Failure(tuple(AnswerProblem(f"step.{name}", AnswerCode.NOT_AN_OPTION) for name in sorted(names - may)))
+    steps = tuple(
+        evolve(step, optional=True) if step.id in names and not isinstance(step, OpenStep) else step
+        for step in bundle.steps
+    )
+    try:
+        return Success(evolve(bundle, steps=steps))
+    except ValueError as broken:
+        return Failure((AnswerProblem("bundle", AnswerCode.CONTRADICTS, str(broken)),))
+
+
 @frozen
 class _Chosen:
     """A plan with the answers. ``bound`` are the slots whose text finds, names or shows a record."""
