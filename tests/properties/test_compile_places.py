@@ -52,6 +52,7 @@ from surehand.core.workflow.recording import (
     Exchange,
     Known,
     MemberSeen,
+    PageSeen,
     Place,
     Recording,
     Showing,
@@ -359,6 +360,23 @@ class TestGates:
         made = bundle(self.edits(*headings), **{"field.extra.read_back": "not_part_of_record"})
 
         assert next(step.page.landmark for step in made.steps if step.id == "enter_extra") == expected  # type: ignore[union-attr]  # no opened page
+
+    def test_a_look_before_the_first_act_says_nothing_of_it(self) -> None:
+        def acts(tape: Tape) -> None:
+            both = once(by_role("heading", "First"), by_role("heading", "Editor"))
+            tape.arrive(evolve(place("/editor"), landmarks=both))
+            tape.shows()
+            tape.click("Check")
+
+        recording = played(Play(in_form=acts))
+        look = next(page for page in recording.pages if page.place.path == "/editor")
+        later = evolve(look, place=evolve(look.place, landmarks=once(by_role("heading", "Editor"))))
+
+        def gate_with(page: PageSeen) -> PageGate:
+            return self.gate_of_form(evolve(recording, pages=(page, *recording.pages)))
+
+        assert by_role("heading", "First") == gate_with(evolve(later, after=0)).landmark
+        assert by_role("heading", "Editor") == gate_with(later).landmark
 
     @pytest.mark.parametrize(
         ("text", "expected"),

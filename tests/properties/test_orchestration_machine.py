@@ -69,6 +69,9 @@ LOST = ToolEnd(success=False, record_changed=RecordChanged.UNKNOWN)
 REVIEW = StepEnd(outcome=Outcome.NEEDS_REVIEW, record_changed=RecordChanged.NO, failure=StepFailure.NOT_DONE)
 LONGEST = 500
 
+#: Steps in which a run may die and wait as it likes; after them everything that it waits for comes.
+IDLE = 60
+
 
 def begun(*steps: WaitForConditionStep | SkillInvocationStep, plan: WorkflowDefinition | None = None) -> Step:
     """A run at its beginning."""
@@ -132,18 +135,19 @@ class TestRandomWays:
     def test_nothing_is_asked_for_twice_without_proof(self, plan: WorkflowDefinition, data: st.DataObject) -> None:
         run, commands = start(RUN_ID, pinned(plan), {}, NOW)
         performed: Counter[Action] = Counter()
-        for _ in range(LONGEST):
+        for number in range(LONGEST):
             if not commands:
                 break
             assert is_a_way(run)
+            hurries = number >= IDLE
             (command,) = commands
             if isinstance(command, RunSkill | RunTask | CallTool):
                 assert performed[command] == 0 or not _writes(command)
                 performed[command] += 1
-            if data.draw(st.booleans()) and not isinstance(command, LookUp):
+            if not hurries and data.draw(st.booleans()) and not isinstance(command, LookUp):
                 run, commands = advance(run, Resumed(Moment("other", 0)))
                 continue
-            event = data.draw(_events(command))
+            event = data.draw(_events(command, hurries=hurries))
             if isinstance(event, LookedUp) and isinstance(command, LookUp) and event.found is Doubt.NOT_DELIVERED:
                 performed[command.action] = 0
             run, commands = advance(run, event)
@@ -184,7 +188,7 @@ def _writes(action: Action) -> bool:
     return not isinstance(action, CallTool) or action.effects is Effects.WRITES
 
 
-def _events(command: Command) -> st.SearchStrategy[Event]:
+def _events(command: Command, *, hurries: bool = False) -> st.SearchStrategy[Event]:
     match command:
         case RunSkill(at=at) | RunTask(at=at):
             return st.builds(ActionEnded, at=st.just(at), end=ENDS, now=st.just(NOW))
@@ -192,7 +196,8 @@ def _events(command: Command) -> st.SearchStrategy[Event]:
             return st.builds(CallEnded, at=st.just(at), place=st.just(place), end=TOOL_ENDS, now=st.just(NOW))
         case CheckCondition(at=at):
             moments = st.builds(Moment, st.just("boot"), st.sampled_from([0, 10_000_000]))
-            return st.builds(ConditionChecked, at=st.just(at), holds=st.booleans(), now=moments)
+            holds = st.just(value=True) if hurries else st.booleans()
+            return st.builds(ConditionChecked, at=st.just(at), holds=holds, now=moments)
         case LookUp(action):
             found = TOOL_ENDS if isinstance(action, CallTool) else ENDS
             return st.builds(LookedUp, at=st.just(action.at), found=found | st.sampled_from(Doubt), now=st.just(NOW))
