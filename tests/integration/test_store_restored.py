@@ -17,21 +17,29 @@ from support.stores import (
     FINGERPRINTS,
     OpensStores,
     draft,
+    key,
     opens_claims,
     opens_sqlite,
+    refusal,
     result_of,
     run_id,
     started,
 )
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import Outcome
-from surehand.core.outcome.result import FailedCheck, Mode
+from surehand.core.outcome.result import EngineName, FailedCheck, Mode
 from surehand.core.request.gate import Conflict, Decision, Replay, Start
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import surehand
-from surehand.shell.clock import SYSTEM_CLOCK
+from surehand.shell.clock import SYSTEM_CLOCK, SystemClock
 from surehand.shell.store import open_store, sqlite_schema
-from surehand.shell.store.base import RunStore, StoreCorruptError, StoreError, StoreRestoredError
+from surehand.shell.store.base import (
+    RunStore,
+    StoreCorruptError,
+    StoreError,
+    StoreRestoredError,
+    StoreUnavailableError,
+)
 from surehand.shell.store.claims import ClaimStore
 from surehand.shell.store.restored import Accepted, accept_restored
 from surehand.shell.store.sqlite import SqliteStore
@@ -49,10 +57,20 @@ def holders(opens: OpensStores) -> tuple[str, ...]:
     return ("ledger.db", "ledger.db-wal", "ledger.db-shm") if opens is opens_sqlite else ("claims",)
 
 
-def accept(folder: Path, opens: OpensStores) -> Accepted:
+def accept(folder: Path, opens: OpensStores, clock: SystemClock = SYSTEM_CLOCK) -> Accepted:
     """Take the store of a folder over."""
     with closing(kind_of(opens).open(folder, restored=True)) as store:
-        return accept_restored(store, SYSTEM_CLOCK, Mode.SANDBOX)
+        return accept_restored(store, clock, Mode.SANDBOX)
+
+
+class Later(SystemClock):
+    """A clock that stands still, long after every run of these tests."""
+
+    NOW = 1_800_000_000
+
+    def now(self) -> int:
+        """The same second always."""
+        return self.NOW
 
 
 def asked(folder: Path, name: str, number: int, opens: OpensStores) -> Decision:
@@ -317,6 +335,73 @@ class TestTakingOver:
         with closing(opens(folder)) as store:
             assert before == [store.load(run_id(number)) for number in (1, 2)]
             store.check_health()
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_a_request_that_was_only_refused_may_still_run(self, opens: OpensStores, tmp_path: Path) -> None:
+        filled(tmp_path, opens)
+        with closing(opens(tmp_path)) as store:
+            store.record_refusal(refusal(8, "refused"))
+
+        accepted = accept(tmp_path, opens)
+
+        assert (2, 2, 0) == (accepted.epoch, accepted.known, accepted.lost)
+        assert isinstance(asked(tmp_path, "refused", 9, opens), Start)
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_the_last_answer_is_of_now_of_no_engine_and_of_nobody_who_ran_before(
+        self, opens: OpensStores, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "runs"
+        restored(folder, opens)
+        accept(folder, opens, Later())
+        with closing(opens(folder)) as store:
+            broken, later = store.attempts(key("broken"))[-1], store.attempts(key("later"))[-1]
+
+        owners = {broken.owner, later.owner}
+        assert 2 == len(owners - {"", draft(2).owner})
+        assert [Later.NOW] * 2 == [record.created_at for record in (broken, later)]
+        told = [record.result for record in (broken, later) if record.result is not None]
+        assert [(EngineName.NONE, Mode.SANDBOX, (FailedCheck.STORE_RESTORED,))] * 2 == [
+            (result.engine, result.mode, result.failed_checks) for result in told
+        ]
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_of_a_request_that_only_a_note_knows_nothing_is_kept_but_its_key_and_its_answer(
+        self, opens: OpensStores, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "runs"
+        restored(folder, opens)
+        accept(folder, opens, Later())
+        with closing(opens(folder)) as store:
+            (later,) = store.attempts(key("later"))
+
+        assert later == RunRecord(
+            run_id=later.run_id,
+            request_key=key("later"),
+            attempt=1,
+            workflow=None,
+            fingerprint="",
+            owner=later.owner,
+            journaled=True,
+            phase=Phase.FINISHED,
+            created_at=Later.NOW,
+            result=later.result,
+        )
+
+    @pytest.mark.parametrize("opens", DURABLE)
+    def test_it_is_not_taken_over_while_somebody_else_ends_its_runs(
+        self, opens: OpensStores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "runs"
+        restored(folder, opens)
+        with monkeypatch.context() as patched:
+            for kind in (SqliteStore, ClaimStore):
+                patched.setattr(kind, "finish", lambda *_: False)
+            with pytest.raises(StoreUnavailableError):
+                accept(folder, opens)
+
+        with pytest.raises(StoreRestoredError):
+            opens(folder)
 
     @pytest.mark.parametrize("opens", DURABLE)
     def test_other_inputs_under_a_known_request_are_a_conflict(self, opens: OpensStores, tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ class TestOnlyAWaitIsWordedAnew:
         assert told == (evolve(answer, next_action=OVERDUE) if waits else answer)
         assert (as_overdue(told), from_wire(to_wire(told), RunResult).unwrap()) == (told, told)
 
+    def test_in_these_words(self) -> None:
+        assert OVERDUE == (
+            "Nobody decided in time, and nothing goes on by itself. Have a person look at the computer that runs the "
+            "workflow: only there the run can be taken up again or ended. Do not retry."
+        )
+
     @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.reason.value)
     def test_no_other_answer_can_be_worded_so(self, answer: RunResult) -> None:
         if answer.next_step is not NextStep.WAIT_FOR_A_PERSON:

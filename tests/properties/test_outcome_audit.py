@@ -10,6 +10,7 @@ from coverage import Coverage
 from support.outcome_strategies import (
     FALSE_JUDGES,
     Judge,
+    exited,
     ignores_a_failed_lookup,
     prefers_no_fence,
     stopped,
@@ -33,17 +34,25 @@ from surehand.core.outcome.domain import (
 from surehand.core.outcome.evidence import (
     AnyReport,
     Approval,
+    CallRefused,
     CheckLevel,
     Delivery,
     EarlierAttempts,
     Evidence,
     ExecutionOutcome,
     OpenPause,
+    OwnerGone,
     PauseCategory,
+    PauseLookupFailed,
     Phase,
     ProcessFact,
+    RecordUnreadable,
     Refusal,
+    RejectedPause,
     Report,
+    ReportMissing,
+    ReportUnreadable,
+    RunObserved,
     TransactionOutcome,
 )
 from surehand.core.outcome.proof import contradicts_itself, heard_in_circumstances, heard_in_report
@@ -81,6 +90,38 @@ SMALL = Domain(
 )
 
 
+#: Evidence of every kind, and how a finding tells it.
+CODES = [
+    (CallRefused(Refusal.RETRY_LIMIT, EarlierAttempts.UNKNOWN), "refused: retry_limit, earlier attempts unknown"),
+    (OwnerGone(Phase.STARTED, journaled=True), "owner gone: started, journaled"),
+    (OwnerGone(Phase.RESERVED, journaled=False), "owner gone: reserved, not journaled"),
+    (RecordUnreadable(), "record unreadable"),
+    (exited(ReportUnreadable()), "exited_cleanly; report unreadable; no pause; approval not_asked"),
+    (
+        evolve(exited(ReportMissing()), pause=RejectedPause(), approval=Approval.GIVEN),
+        "exited_cleanly; report missing; pause rejected; approval given",
+    ),
+    (
+        evolve(exited(ReportMissing()), pause=PauseLookupFailed(), process=ProcessFact.TIMED_OUT),
+        "timed_out; report missing; pause look-up failed; approval not_asked",
+    ),
+    (
+        evolve(exited(verified(CheckLevel.SAME_PAGE)), pause=OpenPause(PauseCategory.IDENTITY)),
+        (
+            "exited_cleanly; report VERIFIED, execution VERIFIED, success, sent_once, check same_page of reopened; "
+            "pause identity; approval not_asked"
+        ),
+    ),
+    (
+        exited(stopped(TransactionOutcome.CANCELED)),
+        (
+            "exited_cleanly; report CANCELED, execution HALTED, no success, not_measured, check unchecked of reopened; "
+            "no pause; approval not_asked"
+        ),
+    ),
+]
+
+
 @pytest.fixture(scope="session")
 def whole() -> AuditReport:
     """The audit of the whole domain, made once.
@@ -104,7 +145,7 @@ def _violated(report: AuditReport) -> frozenset[int]:
 class TestTheDomain:
     """Nothing is sampled and nothing left out."""
 
-    def test_the_domain_is_the_product_of_everything_that_can_be_known(self, whole: AuditReport) -> None:
+    def test_the_domain_is_the_product_of_everything_that_can_be_known(self) -> None:
         kinds: tuple[Iterable[object], ...] = (
             TransactionOutcome,
             ExecutionOutcome,
@@ -117,14 +158,14 @@ class TestTheDomain:
         runs = len(ProcessFact) * reports * (3 + len(PauseCategory)) * len(Approval)
         calls = len(Refusal) * len(EarlierAttempts) + len(Phase) * 2 + 1
 
-        assert runs + calls == whole.domain_size == WHOLE.size
+        assert runs + calls == WHOLE.size
 
     def test_no_value_of_the_domain_stands_in_it_twice(self) -> None:
         for items in (REPORTS, CIRCUMSTANCES, CALLS, PAUSES):
             assert len(items) == len(set(items))
 
     def test_every_case_is_counted_under_exactly_one_reason(self, whole: AuditReport) -> None:
-        assert whole.domain_size == sum(row.cases for row in whole.rows)
+        assert WHOLE.size == whole.domain_size == sum(row.cases for row in whole.rows)
         assert list(Reason) == [row.reason for row in whole.rows]
 
     def test_a_place_of_the_product_gives_back_its_run(self) -> None:
@@ -161,7 +202,12 @@ class TestTheAuditCatches:
     """An audit that nothing fails proves nothing."""
 
     def test_the_true_judge_passes_the_smaller_audit(self) -> None:
-        assert frozenset() == _violated(audit(decide, SMALL))
+        report = audit(decide, SMALL)
+
+        assert frozenset() == _violated(report)
+        assert SMALL.size == report.domain_size == sum(row.cases for row in report.rows)
+        assert list(Reason) == [row.reason for row in report.rows]
+        assert all(row.cases for row in report.rows)
 
     @pytest.mark.parametrize("judge", FALSE_JUDGES, ids=lambda judge: judge.__name__)
     def test_a_false_judge(self, judge: Judge) -> None:
@@ -173,10 +219,20 @@ class TestTheAuditCatches:
     def test_a_finding_shows_a_few_examples_in_closed_codes(self) -> None:
         finding = audit(trusts_the_exit_code, SMALL).findings[0]
 
-        assert EXAMPLES == len(finding.examples) < finding.violations
+        assert 5 == EXAMPLES == len(finding.examples) < finding.violations
         assert (
             "exited_cleanly; report missing; no pause; approval not_asked -> saved_and_checked" == finding.examples[0]
         )
+
+    @pytest.mark.parametrize(("evidence", "codes"), CODES)
+    def test_each_evidence_is_told_in_closed_codes(self, evidence: Evidence, codes: str) -> None:
+        def trusts_it(other: Evidence) -> Reason:
+            return Reason.SAVED_AND_CHECKED if other == evidence else decide(other)
+
+        told = evidence.report if isinstance(evidence, RunObserved) else ReportMissing()
+        finding = audit(trusts_it, Domain(_closed(told), SMALL.circumstances)).findings[0]
+
+        assert (1, (f"{codes} -> saved_and_checked",)) == (finding.violations, finding.examples)
 
 
 class TestLessEvidence:
