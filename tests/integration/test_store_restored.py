@@ -396,7 +396,7 @@ class TestTakingOver:
         restored(folder, opens)
         with monkeypatch.context() as patched:
             for kind in (SqliteStore, ClaimStore):
-                patched.setattr(kind, "finish", lambda *_: False)
+                patched.setattr(kind, "finish", _ended_by_another)
             with pytest.raises(StoreUnavailableError):
                 accept(folder, opens)
 
@@ -519,6 +519,10 @@ def _passes(store: RunStore, record: RunRecord) -> bool:
         return store.begin_delivery(record.run_id, record.owner)
     except StoreRestoredError:
         return False
+
+
+def _ended_by_another(*_: object) -> bool:
+    return False
 
 
 def _fail(_: object) -> int:
