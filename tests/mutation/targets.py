@@ -51,6 +51,11 @@ _SQLITE: Final = (
     "-k",
     f"{_OTHERS[1]} and not memory",
 )
+#: Answers after what people decided are read from rows as well.
+_ROWS: Final = (*_SQLITE, "tests/integration/test_attended_store.py::TestAnswers")
+_ATTENTION: Final = ("tests/integration/test_attended_store.py", "-k", "not memory and not wrong_store")
+#: The durable stores are measured by the one in memory, so that it is measured by them.
+_MEMORY: Final = tuple(each for each in _STORE if "test_store_restored" not in each)
 _CLAIMS: Final = (
     "-k",
     (
@@ -167,7 +172,7 @@ TARGETS: Final = (
     Target("surehand.core.workflow.operation", _OPERATION),
     Target("surehand.core.modes", ("tests/properties/test_modes.py",), texts=False),
     Target("surehand.shell.store.base", _SQLITE),
-    Target("surehand.shell.store.memory", _STORE),
+    Target("surehand.shell.store.memory", _MEMORY),
     Target(
         "surehand.shell.store.sqlite",
         _SQLITE,
@@ -207,7 +212,9 @@ TARGETS: Final = (
         ),
         texts=False,
     ),
-    Target("surehand.shell.store.sqlite_rows", _SQLITE, texts=False),
+    Target("surehand.shell.store.sqlite_rows", _ROWS, texts=False),
+    Target("surehand.shell.store.sqlite_attention", _ATTENTION, texts=False),
+    Target("surehand.shell.store.sqlite_schema", (*_ATTENTION, *_SQLITE), texts=False),
     Target("surehand.shell.store.claims", _CLAIMS, texts=False),
     Target("surehand.shell.store.seal", _RESTORED, texts=False),
     Target("surehand.shell.store.restored", _RESTORED, texts=False),
