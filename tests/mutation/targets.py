@@ -53,7 +53,17 @@ _SQLITE: Final = (
 )
 #: Answers after what people decided are read from rows as well.
 _ROWS: Final = (*_SQLITE, "tests/integration/test_attended_store.py::TestAnswers")
-_ATTENTION: Final = ("tests/integration/test_attended_store.py", "-k", "not memory and not wrong_store")
+_ATTENTION: Final = (
+    "tests/integration/test_attended_store.py::TestAnswers",
+    "tests/integration/test_attended_store.py::TestErrorOfCommit",
+    "tests/integration/test_attended_store.py::TestFlushes",
+    "tests/integration/test_attended_store.py::TestOlderAndRestoredLedgers",
+    "tests/integration/test_attended_store.py::TestVersion",
+    "tests/integration/test_attended_store.py::TestGuards",
+    "tests/integration/test_attended_store.py::TestSameAnswers",
+    "-k",
+    "not memory and not wrong_store",
+)
 #: The durable stores are measured by the one in memory, so that it is measured by them.
 _MEMORY: Final = tuple(each for each in _STORE if "test_store_restored" not in each)
 _CLAIMS: Final = (
