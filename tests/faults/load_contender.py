@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from support.stores import DONE, draft, result_of, started
 from surehand.shell.identity import new_run_id, new_token
-from surehand.shell.store import sqlite
+from surehand.shell.store import sqlite, sqlite_file
 from surehand.shell.store.base import RunStore, StoreError
 
 
@@ -55,7 +55,7 @@ def main(folder: Path, runs: int, *, gated: bool) -> None:
     failed = 0
     with ExitStack() as stack:
         if not gated:
-            stack.enter_context(patch.object(sqlite, "Gate", Ungated))
+            stack.enter_context(patch.object(sqlite_file, "Gate", Ungated))
         store = stack.enter_context(closing(sqlite.SqliteStore.open(folder)))
         print("ready", flush=True)  # noqa: T201 - what it says to the one who started it
         sys.stdin.readline()

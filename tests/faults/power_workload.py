@@ -15,7 +15,7 @@ from unittest import mock
 from support.stores import DONE, HALTED, TIMED_OUT, draft, refusal, result_of, started
 from surehand.shell.files import write_durably
 from surehand.shell.identity import fingerprint_key
-from surehand.shell.store import claims, sqlite
+from surehand.shell.store import claims, sqlite_file
 from surehand.shell.store.base import RunStore
 from surehand.shell.store.claims import ClaimStore
 from surehand.shell.store.sqlite import SqliteStore
@@ -31,7 +31,7 @@ _ENDS: Final = (DONE, TIMED_OUT, DONE, HALTED)
 
 def _without_flush() -> None:
     """Let the ledger commit as ``synchronous = NORMAL`` does."""
-    mock.patch.object(sqlite, "_FULL", 1).start()
+    mock.patch.object(sqlite_file, "_FULL", 1).start()
 
 
 def _without_names() -> None:

@@ -230,7 +230,7 @@ class TestItOnlyShowsUnlessBothFlagsAreGiven:
             proof = page.locator("input[name=proof]").first.input_value()
             client = client_of(console, page)
 
-            expect(page.get_by_text("canary of a note 4711")).to_be_visible()
+            expect(page.get_by_text("canary of a note nr-4711")).to_be_visible()
             for action in ("reject", "open", "renew"):
                 form = {"proof": proof, "confirm": "yes"}
                 answer = client.ask("POST", f"/items/{stopped.attention_id}/{action}", form, origin=console.origin)

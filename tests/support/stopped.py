@@ -23,11 +23,11 @@ from surehand.shell.store.attention import attention_of
 from surehand.shell.store.base import RunStore
 
 #: Words that stand in the evidence of every stop, and that no agent may see.
-TYPED: Final = "canary of a note 4711"
+TYPED: Final = "canary of a note nr-4711"
 SEEN: Final = "canary of a label \x1b[31m"
 BORN: Final = "1901-03-14 canary"
-PLACE: Final = "http://canary.example/patients/4711"
-CANARIES: Final = ("canary", "4711", "add_triage_note")
+PLACE: Final = "http://canary.example/patients/nr-4711"
+CANARIES: Final = ("canary", "nr-4711", "add_triage_note")
 
 #: A picture of one point.
 FRAME: Final = b64encode(b"\x89PNG\r\n\x1a\n canary").decode()

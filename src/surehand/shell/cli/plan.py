@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from surehand.shell.orchestration.loader import Definitions
     from surehand.shell.orchestration.runner import WorkflowRunner
 
+EPILOG: Final = """\b
+Examples:
+  surehand plan check referral.toml
+  surehand plan run referral.toml --inputs referral.json --request-id referral-17
+  surehand plan list
+"""
+
 CHECK_EPILOG: Final = """\b
 Examples:
   surehand plan check referral.toml --bundles workflows
@@ -80,7 +87,7 @@ class Installation(TypedDict):
     runs_dir: str | None
 
 
-@click.group()
+@click.group(epilog=EPILOG)
 def command() -> None:
     """Check, run, take up, list and draw plans: several workflows in one order, none of them twice."""
 
