@@ -528,6 +528,19 @@ class TestRows:
         with pytest.raises(StoreCorruptError):
             sqlite_rows.record_of((*row[:7], phase, *row[8:10], text))
 
+    def test_of_an_attempt_that_was_made_already_is_refused_as_what_it_is(self) -> None:
+        with closing(sqlite3.connect(":memory:")) as link:
+            for statements in sqlite_schema.MIGRATIONS:
+                for statement in statements:
+                    link.execute(statement)
+            sqlite_rows.insert(link, draft(1, attempt=1))
+
+            with pytest.raises(ValueError, match="used before"):
+                sqlite_rows.insert(link, draft(1, "entry-2", attempt=1))
+            with pytest.raises(sqlite3.IntegrityError):
+                sqlite_rows.insert(link, draft(2, attempt=1))
+            assert sqlite_rows.load(link, run_id(2)) is None
+
     def test_of_the_ledger_itself_is_never_missing(self) -> None:
         with closing(sqlite3.connect(":memory:")) as link:
             link.execute("CREATE TABLE ledger (name, epoch, changes)")
