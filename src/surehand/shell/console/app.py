@@ -87,9 +87,9 @@ class Console:
             Route("/state", self._seen(self._state)),
             Route("/items/{item}", self._seen(self._item)),
             Route("/items/{item}/frame", self._seen(self._frame)),
-            Route("/items/{item}/open", self._changing(self._open), methods=["POST"]),
-            Route("/items/{item}/renew", self._changing(self._renew), methods=["POST"]),
-            Route("/items/{item}/{action}", self._changing(self._decide), methods=["POST"]),
+            Route("/items/{item}/open", self._deciding(self._asking(self.desk.ask_opening)), methods=["POST"]),
+            Route("/items/{item}/renew", self._deciding(self._asking(self.desk.renew)), methods=["POST"]),
+            Route("/items/{item}/{action}", self._deciding(self._decide), methods=["POST"]),
             Route("/static/{name}", _static),
         ]
 
@@ -141,7 +141,7 @@ class Console:
 
     async def _decide(self, request: Request, session: Session) -> Response:
         action = next((each for each in Action if each.value == request.path_params["action"]), None)
-        if action is None or not self.decides:
+        if action is None:
             raise HTTPException(404)
         form, item_id = await _form(request), request.path_params["item"]
         asked = DecisionRequest(
@@ -154,17 +154,15 @@ class Console:
         session.refused = receipt if receipt.status is DecisionStatus.REFUSED else None
         return _see(f"/items/{item_id}#result")
 
-    async def _open(self, request: Request, _session: Session) -> Response:
-        if not self.decides:
-            raise HTTPException(404)
-        await run_in_threadpool(self.desk.ask_opening, request.path_params["item"])
-        return _see(f"/items/{request.path_params['item']}")
+    @staticmethod
+    def _asking(ask: Callable[[str], object]) -> _Handler:
+        """A handler that asks something of the desk about one stopped run, and shows the run."""
 
-    async def _renew(self, request: Request, _session: Session) -> Response:
-        if not self.decides:
-            raise HTTPException(404)
-        await run_in_threadpool(self.desk.renew, request.path_params["item"])
-        return _see(f"/items/{request.path_params['item']}")
+        async def handle(request: Request, _session: Session) -> Response:
+            await run_in_threadpool(ask, request.path_params["item"])
+            return _see(f"/items/{request.path_params['item']}")
+
+        return handle
 
     # Coming and going.
 
@@ -207,6 +205,16 @@ class Console:
             return await handler(request, session)
 
         return self._seen(handle)
+
+    def _deciding(self, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that changes something, where decisions are taken at all."""
+
+        async def handle(request: Request, session: Session) -> Response:
+            if not self.decides:
+                raise HTTPException(404)
+            return await handler(request, session)
+
+        return self._changing(handle)
 
 
 class _Guarded:
