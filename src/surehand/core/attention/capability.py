@@ -64,7 +64,6 @@ class DecisionRefusal(Enum):
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     NOT_ADMITTED = "not_admitted"
     LEDGER_RESTORED = "ledger_restored"
-    STORE_WITHOUT_ATTENTION = "store_without_attention"
 
 
 @frozen

@@ -242,7 +242,6 @@ _WHY: Final[dict[DecisionRefusal, str]] = {
     DecisionRefusal.EVIDENCE_UNREADABLE: "What was sealed of this stop cannot be opened.",
     DecisionRefusal.NOT_ADMITTED: "The workflow's admission was revoked or has lapsed.",
     DecisionRefusal.LEDGER_RESTORED: "The ledger was restored from a copy. What was decided since is not known.",
-    DecisionRefusal.STORE_WITHOUT_ATTENTION: "The ledger of this folder keeps no decisions.",
 }
 
 
