@@ -20,10 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, run_state_mach
 from faults.result import Control, LayerResult
 from support.service_machine import OnACarelessStore, TwoServices, a_stalled_owner_wakes_up
 from support.stores import (
+    WRONG,
     OneMemory,
-    StoreThatForgetsOwners,
-    StoreThatSettlesWhatMoved,
-    StoreWithoutCompareAndSet,
     machine,
     opens_claims,
     opens_sqlite,
@@ -41,12 +39,6 @@ ROUNDS: Final = {"short": 1, "full": 6}
 ENOUGH: Final = {"short": 300, "full": 15_000}
 
 _SERVICES_SHARE: Final = 4
-
-_WRONG_STORES: Final[tuple[type[MemoryStore], ...]] = (
-    StoreWithoutCompareAndSet,
-    StoreThatForgetsOwners,
-    StoreThatSettlesWhatMoved,
-)
 
 
 @frozen
@@ -109,7 +101,7 @@ def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
             break
     if sum(made.values()) < ENOUGH[profile]:
         violations.append(f"only {sum(made.values())} steps were made")
-    controls = (*(_control(kind, seed) for kind in _WRONG_STORES), _careless())
+    controls = (*(_control(kind, seed) for kind in WRONG), _careless())
     notes = (", ".join(f"{name} {steps:,}" for name, steps in made.items()) + " steps",)
     return LayerResult("model", sum(made.values()), tuple(violations), controls, time.monotonic() - began, notes)
 

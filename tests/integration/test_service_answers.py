@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.browser import eventually
 from support.service import (
     CANCELED,
     DEADLINE,
@@ -293,6 +294,7 @@ class TestCancelingStopsBeforeTheBoundaryOnly:
         ends = [bench.service.watch(each.run_id) for each in (ticket, waiting)]
 
         closing.start()
+        assert eventually(bench.engine.boundaries[0].stop_requested)
         bench.engine.release()
         closing.join(DEADLINE)
 

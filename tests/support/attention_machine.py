@@ -6,6 +6,7 @@ Beside the comparison, the machine keeps its own books: who passed a boundary, w
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from attrs import evolve
@@ -326,13 +327,15 @@ class DecidesWithoutLooking(MemoryAttention):
 
 
 class ClaimsWithoutLooking(MemoryAttention):
-    """Lets a second process take a decision over, as one does that goes by its age."""
+    """Lets a decision be taken that is being carried out, as a store does that goes by its age."""
 
     def claim(self, key: str, owner: str) -> Continuation | None:
         """Look at nobody's claim."""
         now = self._decisions.get(key)
         if now is not None and now.status is DecisionStatus.DELIVERY_STARTED:
             self._decisions[key] = evolve(now, status=DecisionStatus.PREPARED, claimed_by="")
+            for place in [place for place, begun in self._continuations.items() if begun.key == key]:
+                del self._continuations[place]
         return super().claim(key, owner)
 
 
@@ -366,7 +369,48 @@ class IssuesWithoutLooking(MemoryAttention):
         return True
 
 
-WRONG = (DecidesWithoutLooking, ClaimsWithoutLooking, CrossesWithoutLooking, SettlesWhatMoved, IssuesWithoutLooking)
+def _stopped_and_decided(driven: AttentionMachine) -> None:
+    driven.stop_a_run(doubt=False, window=True, bare=False)
+    driven.decide(place=0, action=Action.CONTINUE, stale=1, again=False)
+
+
+def _decides_twice(driven: AttentionMachine) -> None:
+    _stopped_and_decided(driven)
+    driven.decide(place=0, action=Action.REJECT, stale=1, again=False)
+
+
+def _claims_twice(driven: AttentionMachine) -> None:
+    _stopped_and_decided(driven)
+    driven.claim(place=0, owner=OWNER)
+    driven.claim(place=0, owner=OWNER)
+
+
+def _crosses_twice(driven: AttentionMachine) -> None:
+    _stopped_and_decided(driven)
+    driven.claim(place=0, owner=OWNER)
+    driven.cross(place=0, owner=OWNER)
+    driven.cross(place=0, owner=OWNER)
+
+
+def _settles_an_old_sight(driven: AttentionMachine) -> None:
+    _stopped_and_decided(driven)
+    driven.claim(place=0, owner=OWNER)
+    driven.settle(place=0, fresh=False)
+
+
+def _issues_under_a_decision(driven: AttentionMachine) -> None:
+    _stopped_and_decided(driven)
+    driven.issue(place=0, owner=OTHER_OWNER, step=1)
+
+
+#: Every store that is wrong, and the shortest way to see it.
+WRONG: Mapping[type[MemoryAttention], Callable[[AttentionMachine], None]] = {
+    DecidesWithoutLooking: _decides_twice,
+    ClaimsWithoutLooking: _claims_twice,
+    CrossesWithoutLooking: _crosses_twice,
+    SettlesWhatMoved: _settles_an_old_sight,
+    IssuesWithoutLooking: _issues_under_a_decision,
+}
 
 
 def wrong_memory(part: type[MemoryAttention]) -> OneMemory:

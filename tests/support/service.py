@@ -84,6 +84,7 @@ class FakeEngine:
     evidence: Evidence = DONE
     name: EngineName = EngineName.BROWSER
     jobs: list[Job] = field(factory=list[Job])
+    boundaries: list[Boundary] = field(factory=list[Boundary])
     writes: list[str] = field(factory=list[str])
     entered: threading.Event = field(factory=threading.Event)
     crossed: threading.Event = field(factory=threading.Event)
@@ -94,6 +95,7 @@ class FakeEngine:
     def execute(self, job: Job, boundary: Boundary) -> Evidence:
         """Execute one job."""
         self.jobs.append(job)
+        self.boundaries.append(boundary)
         self.entered.set()
         wait_for(self.before)
         if self.error is not None:

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -431,6 +431,35 @@ class StoreThatSettlesWhatMoved(MemoryStore):
     def settle_owner_gone(self, record: RunRecord, result: RunResult) -> bool:
         """Look at no phase."""
         return self.finish(record.run_id, record.owner, result)
+
+
+def _reserved(driven: StoreMachine) -> None:
+    driven.reserve(name="entry-1", fingerprint=FINGERPRINTS[0], owner=OWNERS[0], journaled=True)
+
+
+def _delivers_twice(driven: StoreMachine) -> None:
+    _reserved(driven)
+    driven.deliver(place=0, stranger=False)
+    driven.deliver(place=0, stranger=False)
+
+
+def _finishes_as_a_stranger(driven: StoreMachine) -> None:
+    _reserved(driven)
+    driven.finish(place=0, end=DONE, stranger=0)
+
+
+def _settles_an_old_sight(driven: StoreMachine) -> None:
+    _reserved(driven)
+    driven.start(place=0, stranger=False)
+    driven.settle(place=1)
+
+
+#: Every store that is wrong, and the shortest way to see it.
+WRONG: Mapping[type[MemoryStore], Callable[[StoreMachine], None]] = {
+    StoreWithoutCompareAndSet: _delivers_twice,
+    StoreThatForgetsOwners: _finishes_as_a_stranger,
+    StoreThatSettlesWhatMoved: _settles_an_old_sight,
+}
 
 
 class NaiveStore(ClaimStore):
