@@ -36,6 +36,7 @@ from surehand.shell.mcp.tools import (
 )
 
 if TYPE_CHECKING:
+    from surehand.shell.orchestration.loader import PlanFolder
     from surehand.shell.orchestration.runner import WorkflowRunner
     from surehand.shell.service import Service
 
@@ -69,7 +70,7 @@ class PlanTools:
         self._state_folder: Final = state_folder
         self._threads: Final = ThreadPoolExecutor(_THREADS, thread_name_prefix="surehand-plans")
         self._opening: Final = asyncio.Lock()
-        self._runner: WorkflowRunner | None = None
+        self._opened_once: tuple[WorkflowRunner, PlanFolder] | None = None
 
     def tools(self) -> tuple[Tool, ...]:
         """Every tool of plans; the row says which of them are registered."""
@@ -116,8 +117,8 @@ class PlanTools:
         )
 
     async def _list(self, call: Call) -> Json | ToolError:
-        runner = await self._opened(call)
-        found = await self._in_thread(partial(_cards, self._folder, runner))
+        runner, plans = await self._opened(call)
+        found = await self._in_thread(partial(_cards, plans, runner))
         if found is None:
             return NO_PLANS
         cards, unreadable = found
@@ -131,41 +132,44 @@ class PlanTools:
         inputs = _texts(call.arguments["inputs"])
         if inputs is None:
             return bad_argument("inputs")
-        runner = await self._opened(call)
-        begin = partial(_begun, runner, self._folder, str(call.arguments["plan"]), inputs)
+        runner, plans = await self._opened(call)
+        begin = partial(_begun, runner, plans, str(call.arguments["plan"]), inputs)
         told, plan = await self._in_thread(partial(begin, str(call.arguments["request_id"])))
         if isinstance(told, WorkflowRun):
             told = await self._waited(runner, told, call)
         return to_wire(plan_result(told, plan))
 
     async def _get(self, call: Call) -> Json | ToolError:
-        runner = await self._opened(call)
+        runner, _ = await self._opened(call)
         run = await self._in_thread(partial(runner.get, str(call.arguments["plan_run_id"])))
         return UNKNOWN_PLAN_RUN if run is None else to_wire(plan_result(await self._waited(runner, run, call)))
 
     async def _waited(self, runner: "WorkflowRunner", run: WorkflowRun, call: Call) -> WorkflowRun:
-        """The run as it stopped, or as it is when the call has waited long enough."""
+        """The run as it stopped, or as it is when the call has waited long enough; read once, after the waiting."""
         clock = asyncio.get_running_loop().time
         began, most = clock(), wait_seconds(call.arguments)
-        while run.status is RunStatus.RUNNING and (waited := clock() - began) < most:
+        goes_on = run.status is RunStatus.RUNNING
+        while goes_on and (waited := clock() - began) < most:
             await call.progress(waited, most)
             await asyncio.sleep(_LOOK_SECONDS)
-            found: WorkflowRun | None = await self._in_thread(partial(runner.get, run.id))
-            run = run if found is None else found
-        return run
+            goes_on = await self._in_thread(partial(runner.goes_on, run.id))
+        if run.status is not RunStatus.RUNNING:
+            return run
+        return await self._in_thread(partial(runner.get, run.id)) or run
 
-    async def _opened(self, call: Call) -> "WorkflowRunner":
+    async def _opened(self, call: Call) -> "tuple[WorkflowRunner, PlanFolder]":
         """What goes through plans; made at the first call, and told when the server ends."""
         async with self._opening:
-            if self._runner is None:
+            if self._opened_once is None:
                 from surehand.shell.orchestration.loader import PlanFolder  # noqa: PLC0415 - few servers have plans
                 from surehand.shell.orchestration.opening import runner_over  # noqa: PLC0415 - as above
 
                 service = await call.desk.service()
-                definitions = PlanFolder(self._folder)
-                self._runner = runner_over(_whole(service), self._state_folder, definitions)
-                call.desk.at_end(self._runner.end)
-            return self._runner
+                plans = PlanFolder(self._folder)
+                runner = runner_over(_whole(service), self._state_folder, plans)
+                call.desk.at_end(runner.end)
+                self._opened_once = runner, plans
+            return self._opened_once
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -185,12 +189,10 @@ def _whole(service: object) -> "Service":
 
 
 def _begun(
-    runner: "WorkflowRunner", folder: Path, plan: str, inputs: dict[str, str], request_id: str
+    runner: "WorkflowRunner", plans: "PlanFolder", plan: str, inputs: dict[str, str], request_id: str
 ) -> tuple[WorkflowRun | RunRefused, str | None]:
     """A run that was begun, found or taken up, or why there is none; with the plan's id if it is one of ours."""
-    from surehand.shell.orchestration.loader import PlanFolder  # noqa: PLC0415 - as above
-
-    definition = PlanFolder(folder).find(plan)
+    definition = plans.find(plan)
     if definition is None:
         return RunRefused(code=PlanRefusal.UNKNOWN_DEFINITION), None
     told = runner.start(definition, inputs, request_id)
@@ -205,14 +207,14 @@ def _goes_on(taken: WorkflowRun | RunRefused) -> bool:
     return isinstance(taken, RunRefused) and taken.code is PlanRefusal.RUNNING_ELSEWHERE
 
 
-def _cards(folder: Path, runner: "WorkflowRunner") -> tuple[list[PlanCard], int] | None:
+def _cards(plans: "PlanFolder", runner: "WorkflowRunner") -> tuple[list[PlanCard], int] | None:
     """The plans by their ids, and how many files hold none; ``None`` where the folder cannot be read."""
     from returns.result import Failure  # noqa: PLC0415 - as above
 
-    from surehand.shell.orchestration.loader import DefinitionError, PlanFolder  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.loader import DefinitionError  # noqa: PLC0415 - as above
 
     try:
-        files = PlanFolder(folder).files()
+        files = plans.files()
     except DefinitionError:
         return None
     cards: list[PlanCard] = []

@@ -31,6 +31,7 @@ _HEAD: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE run_id = ?"  # noqa:
 _BY_REQUEST: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE request_key = ?"  # noqa: S608 - as above
 _NEWEST: Final = f"SELECT {_COLUMNS} FROM workflow_runs ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
 _GOING_ON: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE status = 'running' ORDER BY seq"  # noqa: S608 - as above
+_STANDING: Final = "SELECT status, cancel_asked FROM workflow_runs WHERE run_id = ?"
 _INSERT: Final = f"INSERT INTO workflow_runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
 _PIN: Final = "INSERT OR IGNORE INTO workflow_definitions VALUES (?, ?, ?)"
 _PINNED: Final = "SELECT pinned FROM workflow_definitions WHERE digest = ?"
@@ -102,6 +103,14 @@ class RunHead:
     saves: int
 
 
+@frozen
+class Standing:
+    """Whether a run goes on, and whether somebody wishes that it stops: what is looked at again and again."""
+
+    status: RunStatus
+    cancel_asked: bool
+
+
 _Row = tuple[str, str | None, str, str, str, int, str, str | None, int, str, int, int, str, int, int]
 _ResultRow = tuple[str, int, str, str, str | None, str | None, str]
 
@@ -109,6 +118,12 @@ _ResultRow = tuple[str, int, str, str, str | None, str | None, str]
 def head(link: sqlite3.Connection, run_id: str) -> RunHead | None:
     """The row of a run."""
     return next(iter(_heads(link.execute(_HEAD, (run_id,)))), None)
+
+
+def standing(link: sqlite3.Connection, run_id: str) -> Standing | None:
+    """How a run stands, without what it holds."""
+    row = cast("tuple[str, int] | None", link.execute(_STANDING, (run_id,)).fetchone())
+    return None if row is None else Standing(RunStatus(row[0]), cancel_asked=row[1] == 1)
 
 
 def by_request(link: sqlite3.Connection, request_key: str) -> RunHead | None:

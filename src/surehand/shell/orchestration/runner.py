@@ -173,6 +173,15 @@ class WorkflowRunner:
         found = self._open().load(run_id)
         return None if found is None else found.run
 
+    def goes_on(self, run_id: str) -> bool:
+        """Whether a run did not stop yet; nothing else of it is read.
+
+        Raises:
+            StoreError: The store cannot answer.
+        """
+        standing = self._open().standing(run_id)
+        return standing is not None and standing.status is RunStatus.RUNNING
+
     def watch(self, run_id: str, seconds: float) -> WorkflowRun | None:
         """A run as it stands when it stops, or when the time is over; a run of another process is not waited for.
 
@@ -373,8 +382,8 @@ class WorkflowRunner:
     def _is_stopping(self, run_id: str) -> bool:
         if self._closing:
             raise InterruptedWaitError
-        head = self._open().head(run_id)
-        return head is not None and head.cancel_asked
+        standing = self._open().standing(run_id)
+        return standing is not None and standing.cancel_asked
 
     # Helpers.
 

@@ -19,7 +19,7 @@ from attrs import frozen
 from surehand.core.orchestration.definition import PinnedDefinition
 from surehand.core.orchestration.run import WorkflowRun
 from surehand.shell.orchestration import rows
-from surehand.shell.orchestration.rows import RunHead
+from surehand.shell.orchestration.rows import RunHead, Standing
 from surehand.shell.orchestration.schema import APPLICATION_ID, MIGRATIONS
 from surehand.shell.store.base import StoreUnavailableError
 from surehand.shell.store.sqlite_file import FileKind, SqliteFile, SqliteRefusedError, Stands
@@ -186,9 +186,9 @@ class PlanStore:
 
         return self._file.read(_consistently(question))
 
-    def head(self, run_id: str) -> RunHead | None:
-        """A run's own row."""
-        return self._file.read(lambda link: rows.head(link, run_id))
+    def standing(self, run_id: str) -> Standing | None:
+        """Whether a run goes on, and whether somebody wishes that it stops; ``None`` for one that is not known."""
+        return self._file.read(lambda link: rows.standing(link, run_id))
 
     def recent(self, limit: int) -> tuple[RunHead, ...]:
         """The newest runs first."""
