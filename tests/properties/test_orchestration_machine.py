@@ -52,7 +52,7 @@ from surehand.core.orchestration.events import (
     RunTask,
 )
 from surehand.core.orchestration.result import MAX_RESULTS, StepEnd, StepFailure, in_doubt, passed, stopped
-from surehand.core.orchestration.run import Moment, RunStatus, ToolEnd, WorkflowRun, view
+from surehand.core.orchestration.run import Moment, RunStatus, ToolEnd, WorkflowRun, outcome_of, view
 from surehand.core.orchestration.skill import CompiledSkill, Effects, FlowTemplateSkill, ToolCall
 from surehand.core.orchestration.step import Step, advance, parked, start
 from surehand.core.orchestration.text import Binding, bound, by_name
@@ -245,6 +245,26 @@ class TestInOrder:
         plan = definition(branch("a", "b", "c"), write("b"), write("c"))
 
         assert target == checked(begun(plan=plan), holds=holds)[0].current_step_id
+
+    @pytest.mark.parametrize("outcome", [Outcome.NOT_SURE_IF_SAVED, Outcome.NEEDS_REVIEW])
+    @pytest.mark.parametrize("between", [(), ("b",)], ids=["at once", "by another step"])
+    def test_what_a_person_has_to_settle_is_not_asked_for_again(
+        self, outcome: Outcome, between: tuple[str, ...]
+    ) -> None:
+        changed = RecordChanged.UNKNOWN if outcome is Outcome.NOT_SURE_IF_SAVED else RecordChanged.NO
+        end = StepEnd(outcome=outcome, record_changed=changed, failure=StepFailure.NOT_DONE)
+        back = (evolve(wait(name), next_step_id="a") for name in between)
+        step = ended(begun(write("a", if_failed=(*between, "a")[0], max_visits=3), *back), end)
+        for _ in between:
+            step = checked(step, holds=True)
+
+        assert (RunStatus.NEEDS_PERSON, "a", ()) == (step[0].status, step[0].current_step_id, step[1])
+        assert outcome is outcome_of(step[0]).outcome
+
+    def test_what_is_proven_not_to_have_run_may_be_asked_for_again(self) -> None:
+        step = ended(begun(write("a", if_failed="a", max_visits=3)), stopped(StepFailure.NOT_DONE))
+
+        assert f"{RUN_ID}.a.2" == getattr(asked(step), "request_id", None)
 
     def test_a_limit_of_visits_stops_the_run(self) -> None:
         plan = definition(evolve(write("a", max_visits=2), next_step_id="a"))

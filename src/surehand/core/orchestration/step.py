@@ -8,6 +8,7 @@ Laws of this module:
 - A step that ended never runs again. One that may have begun is looked up first, and only proof that it wrote nothing
   lets it run.
 - A step in doubt stops the run for a person, whatever the definition says.
+- A step that may have written, or waits for a person, is never entered again: its next visit would be another request.
 """
 
 from typing import Final, assert_never
@@ -62,6 +63,9 @@ from surehand.core.workflow.params import check_inputs
 Step = tuple[WorkflowRun, tuple[Command, ...]]
 
 _THOUSAND: Final = 1000
+
+#: Of a step that ended so, a person says what becomes of it.
+_FOR_A_PERSON: Final = frozenset({Outcome.NOT_SURE_IF_SAVED, Outcome.NEEDS_REVIEW})
 
 
 def start(run_id: str, pinned: PinnedDefinition, inputs: dict[str, str], now: Moment) -> Step:
@@ -294,13 +298,13 @@ def _way(end: StepEnd) -> Way:
 
 
 def _stopped_as(run: WorkflowRun, end: StepEnd) -> RunStatus:
-    if end.outcome in {Outcome.NOT_SURE_IF_SAVED, Outcome.NEEDS_REVIEW}:
+    if end.outcome in _FOR_A_PERSON:
         return RunStatus.NEEDS_PERSON
     return RunStatus.CANCELED if run.cancel_asked else RunStatus.FAILED
 
 
 def _entered(run: WorkflowRun, target: str, now: Moment) -> WorkflowRun:
-    """The run at the beginning of a step; one that was asked to stop, or came too often, stops there."""
+    """The run at the beginning of a step; it stops there if somebody wished it, or when it may not be entered again."""
     place = run.pinned.places[target]
     visit = run.visits[place] + 1
     there = evolve(
@@ -312,11 +316,19 @@ def _entered(run: WorkflowRun, target: str, now: Moment) -> WorkflowRun:
         step_timer=Timer.begun(now),
         status=RunStatus.CANCELED if run.cancel_asked else RunStatus.RUNNING,
     )
+    if _is_open(run, target):
+        return evolve(there, status=RunStatus.NEEDS_PERSON)
     limit = run.pinned.step(target).max_visits
     if len(run.step_results) < MAX_RESULTS and (limit is None or visit <= limit):
         return there
     too_often = WorkflowStepResult(step_id=target, visit=visit, end=stopped(StepFailure.VISIT_LIMIT))
     return evolve(there, step_results=(*run.step_results, too_often), status=RunStatus.FAILED)
+
+
+def _is_open(run: WorkflowRun, step_id: str) -> bool:
+    """Whether what became of the latest visit of a step is for a person to say."""
+    visits = (each.end.outcome for each in reversed(run.step_results) if each.step_id == step_id)
+    return next(visits, None) in _FOR_A_PERSON
 
 
 def _with_outputs(run: WorkflowRun, end: StepEnd) -> tuple[Binding, ...]:
