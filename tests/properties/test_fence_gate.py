@@ -50,7 +50,8 @@ write_methods = st.sampled_from(["POST", "PUT", "PATCH", "DELETE"])
 methods = st.sampled_from(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "get", "TRACE", "PURGE", "Post"])
 types = st.sampled_from(["", FORM, f"{FORM}; charset=utf-8", "application/json", "Application/X-WWW-Form-Urlencoded"])
 queries = st.lists(
-    st.builds(QueryPart, st.sampled_from(["do", "id", "query"]), st.sampled_from(["*", "save", "a b"])), max_size=2
+    st.builds(QueryPart, st.sampled_from(["do", "id", "query"]), st.sampled_from(["*", "save", "a b", "/a/*", "/a/7"])),
+    max_size=2,
 ).map(tuple)
 operations = st.sampled_from(
     [None, GraphqlRead(), GraphqlOperation("Create"), FormField("do"), FormField("do", "save"), JsonMember("do", "x")]
@@ -73,6 +74,8 @@ written_queries = st.sampled_from(
         "?DO=save&do=save",
         "?id=a+b&do=x",
         "?query=%7Bx%7D",
+        "?id=/a/7",
+        "?id=/a/%2e%2e",
         "?do=%ff",
         "?do=a;b",
     ]
@@ -344,6 +347,47 @@ class TestQueriesTellRoutesApart:
     )
     def test_anything_else_is_no_match(self, query: str) -> None:
         assert not matches(PAGE, RequestHead(method="POST", origin=APP, path=f"/index.php?{query}", content_type=JSON))
+
+    POST = WriteRoute("POST", "/index.php", JSON, (QueryPart("route", "/wp/v2/posts/*"),))
+
+    @pytest.mark.parametrize("query", ["route=%2Fwp%2Fv2%2Fposts%2F7", "route=/wp/v2/posts/7&_locale=user"])
+    def test_a_value_that_is_a_path_has_a_segment_left_open(self, query: str) -> None:
+        head = RequestHead(method="POST", origin=APP, path=f"/index.php?{query}", content_type=JSON)
+
+        assert matches(self.POST, head)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            *("", "*", "/wp/v2/posts", "/wp/v2/posts/", "/wp/v2/posts/7/autosaves", "/wp/v2/users/7", "wp/v2/posts/7"),
+            *(
+                "/wp/v2/posts/.",
+                "/wp/v2/posts/..",
+                "/wp/v2/posts/a%255Cb",
+                "/wp/v2/posts/a%252Fb",
+                "/wp/v2/posts/%25ff",
+            ),
+            *("/wp/v2/posts/7%3Fdo=delete", "/wp/v2/posts/7%23x", "/wp/v2/pos%2574s/7", "/wp//v2/posts/7"),
+        ],
+    )
+    def test_and_is_no_other_path(self, value: str) -> None:
+        head = RequestHead(method="POST", origin=APP, path=f"/index.php?route={value}", content_type=JSON)
+
+        assert not matches(self.POST, head)
+
+    def test_a_value_that_is_no_path_leaves_nothing_open(self) -> None:
+        route = WriteRoute("POST", "/x", "", (QueryPart("do", "a/*"),))
+        heads = [RequestHead(method="POST", origin=APP, path=f"/x?do={value}") for value in ("a/7", "a/*")]
+
+        assert [False, True] == [matches(route, head) for head in heads]
+
+    def test_paths_that_can_be_one_overlap(self) -> None:
+        post, same, below, user = (
+            WriteRoute("POST", "/index.php", JSON, (QueryPart("route", f"/wp/v2/{value}"),))
+            for value in ("posts/*", "posts/7", "posts/*/autosaves", "users/me")
+        )
+
+        assert [True, False, False] == [overlaps(post, other) for other in (same, below, user)]
 
     def test_a_blank_may_be_a_plus(self) -> None:
         route = WriteRoute("POST", "/x", "", (QueryPart("do", "a b"),))

@@ -519,7 +519,7 @@ def _is_named_apart(bundle: Bundle) -> bool:
 def _is_saved_to_one_page(bundle: Bundle) -> bool:
     """Whether the write goes to one page that its query names, the same in every run, and the read-back reads one."""
     source, route = bundle.read_back.source, bundle.save.route
-    told = bool(route.query) and all(part.value != "*" for part in route.query)
+    told = bool(route.query) and all("*" not in part.value.split("/") for part in route.query)
     return isinstance(source, RecordPage) and told and "*" not in route.path.split("/")
 
 

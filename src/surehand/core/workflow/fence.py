@@ -40,6 +40,7 @@ from surehand.core.workflow.target import Path, QueryPart
 #: What a POST can be turned into by a header.
 _OVERRIDING = frozenset({"PUT", "PATCH", "DELETE"})
 _SEPARATOR = re.compile(r"[/\\]")
+_MARKS = re.compile("[?#]")
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
@@ -231,7 +232,14 @@ def _repeats(route: WriteRoute, name: str) -> bool:
 
 def _stands(part: QueryPart, given: tuple[Field, ...]) -> bool:
     values = [each.value for each in given if each.name == part.name]
-    return len(values) == 1 and part.value in ("*", values[0])
+    return len(values) == 1 and (part.value in ("*", values[0]) or _is_path_of(part.value, values[0]))
+
+
+def _is_path_of(template: str, value: str) -> bool:
+    """Whether a value that some apps route by is a path of this template, however often it is decoded again."""
+    wanted, given = template.split("/"), value.split("/")
+    plain = len(wanted) == len(given) and _MARKS.search(value) is None and template.startswith("/")
+    return plain and all(a == b or (a == "*" and _segment_fits(a, b)) for a, b in zip(wanted, given, strict=True))
 
 
 def overlaps(one: WriteRoute, other: WriteRoute) -> bool:
@@ -241,15 +249,22 @@ def overlaps(one: WriteRoute, other: WriteRoute) -> bool:
         one.method == other.method
         and one.content_type == other.content_type
         and (None in (one.origin, other.origin) or one.origin == other.origin)
-        and len(left) == len(right)
-        and all(a == b or "*" in (a, b) for a, b in zip(left, right, strict=True))
+        and _pieces_meet(left, right)
         and all(_queries_meet(*pair) for pair in product(one.query, other.query))
         and operations_meet(one.operation, other.operation)
     )
 
 
+def _pieces_meet(one: list[str], other: list[str]) -> bool:
+    return len(one) == len(other) and all(a == b or "*" in (a, b) for a, b in zip(one, other, strict=True))
+
+
 def _queries_meet(one: QueryPart, other: QueryPart) -> bool:
-    return one.name != other.name or "*" in (one.value, other.value) or one.value == other.value
+    return (
+        one.name != other.name
+        or "*" in (one.value, other.value)
+        or _pieces_meet(one.value.split("/"), other.value.split("/"))
+    )
 
 
 def _path_fits(template: str, path: str) -> bool:

@@ -82,7 +82,7 @@ class Target:
 
 @frozen
 class QueryPart:
-    """One member of a query: its name, and its exact value or ``*`` for any."""
+    """One member of a query: its name, and its exact value, ``*`` for any, or a path in which ``*`` is one segment."""
 
     name: QueryName
     value: Annotated[str, Text(max_length=200)]
