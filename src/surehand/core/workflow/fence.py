@@ -232,7 +232,7 @@ def _repeats(route: WriteRoute, name: str) -> bool:
 
 def _stands(part: QueryPart, given: tuple[Field, ...]) -> bool:
     values = [each.value for each in given if each.name == part.name]
-    return len(values) == 1 and (part.value in ("*", values[0]) or _is_path_of(part.value, values[0]))
+    return len(values) == 1 and (part.value in ("*", values[0]) or _is_path_of(part.value, values[0] or ""))
 
 
 def _is_path_of(template: str, value: str) -> bool:
