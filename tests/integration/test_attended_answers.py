@@ -9,7 +9,8 @@ import pytest
 from support.stopped import Stopped, StoppedRuns
 from surehand.core.attention.capability import DecisionRefusal
 from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door
-from surehand.core.attention.pause import DECIDE_SECONDS, Action, DeliveryState
+from surehand.core.attention.pause import DECIDE_SECONDS, Action, DeliveryState, ItemStatus
+from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.wording import OVERDUE
 from surehand.shell.api import Surehand
 from surehand.shell.attended.answers import awaited
@@ -65,6 +66,49 @@ class TestAnAgentIsNotToldToWaitForNothing:
             told = hand.get_run(stopped.run_id)
 
         assert (told.reason.value, told.safe_to_retry) == ("stopped_by_person", False)
+
+
+class TestARunThatGoesOn:
+    """From the claim of a decision to its end a run is told as running, to every reader; its item still stands."""
+
+    def test_before_and_behind_the_boundary(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        stopped = runs.stop()
+        decide(runs, stopped, Action.CONTINUE)
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            kept = hand.get_run(stopped.run_id)
+            (decision,) = runs.attention.unended()
+            leg = runs.attention.claim(decision.key, runs.window.token)
+            assert leg is not None
+            claimed = hand.get_run(stopped.run_id)
+            assert runs.attention.begin_continuation_delivery(leg.run_id, leg.number, leg.owner)
+            crossed = hand.get_run(stopped.run_id)
+            item = desk_of(runs).item(stopped.attention_id)
+            queue = desk_of(runs).items().items
+            record = runs.store.load(stopped.run_id)
+
+        assert (Outcome.NEEDS_REVIEW, RecordChanged.NO) == (kept.outcome, kept.record_changed)
+        assert [(Outcome.RUNNING, RecordChanged.UNKNOWN)] * 2 == [
+            (told.outcome, told.record_changed) for told in (claimed, crossed)
+        ]
+        assert record is not None
+        assert crossed == record.result
+        assert item is not None
+        assert (ItemStatus.IN_PROGRESS, (item,)) == (item.status, queue)
+
+    @pytest.mark.parametrize(("crosses", "outcome"), [(False, Outcome.NEEDS_REVIEW), (True, Outcome.NOT_SURE_IF_SAVED)])
+    def test_what_its_dead_process_leaves(
+        self, tmp_path: Path, runs: StoppedRuns, crosses: bool, outcome: Outcome
+    ) -> None:
+        stopped = runs.stop()
+        decide(runs, stopped, Action.CONTINUE)
+        (decision,) = runs.attention.unended()
+        leg = runs.attention.claim(decision.key, runs.window.token)
+        assert leg is not None
+        if crosses:
+            assert runs.attention.begin_continuation_delivery(leg.run_id, leg.number, leg.owner)
+        runs.window.release()
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            assert outcome is hand.get_run(stopped.run_id).outcome
 
 
 class Later(SystemClock):

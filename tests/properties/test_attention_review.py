@@ -76,6 +76,17 @@ class TestAnswerAfterReview:
         for first in ANSWERS.values():
             assert first == answer_after(first, ())
 
+    def test_while_it_goes_on_nothing_is_said_to_be_unwritten(self) -> None:
+        for legs in ((), (FIRST,)):
+            told = answer_after(FIRST, legs, goes_on=True)
+
+            assert (Outcome.RUNNING, RecordChanged.UNKNOWN, False) == (
+                told.outcome,
+                told.record_changed,
+                told.safe_to_retry,
+            )
+            assert FIRST.run_id == told.run_id
+
     def test_a_run_that_a_person_ended_says_so(self) -> None:
         ended = rejected(FIRST)
 
@@ -91,7 +102,7 @@ class TestAnswerAfterReview:
         assert Reason.INTERRUPTED_BEFORE_SAVE is interrupted(FIRST, crossed=False).reason
 
     def test_who_waits(self) -> None:
-        assert {"stopped", "doubt", "interrupted"} == {
+        assert {"stopped", "doubt", "interrupted", "running"} == {
             name for name, answer in ANSWERS.items() if waits_for_person(answer)
         }
 

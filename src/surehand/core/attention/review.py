@@ -5,6 +5,7 @@ Laws of this module:
 - The first answer of a run never changes; what people decided is folded over it.
 - After a review nothing is retryable: an end that says nothing ran leaves what stood before.
 - Doubt and proof never flip. Only an answer that waits for a person can be replaced.
+- While a continuation goes on, the run does: until it ended, nobody is told that nothing was written.
 - A finished run that waits for a person stands in the queue, whether it left a pause or not.
 """
 
@@ -50,6 +51,7 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, RunResult, as_overdue, project
+from surehand.core.request.answers import STILL_RUNNING
 from surehand.core.request.record import RunRecord, instant
 
 #: What was proven when a person ended a run: it stopped before the save, and nothing left after that.
@@ -69,8 +71,8 @@ _ENDED_BY_PERSON: Final = RunObserved(
 
 
 def waits_for_person(result: RunResult) -> bool:
-    """Whether the answer of a run waits for a person."""
-    return result.outcome in {Outcome.NEEDS_REVIEW, Outcome.NOT_SURE_IF_SAVED}
+    """Whether the answer of a run waits for a person, or for what comes of a person's decision."""
+    return result.outcome in {Outcome.NEEDS_REVIEW, Outcome.NOT_SURE_IF_SAVED, Outcome.RUNNING}
 
 
 def after_review(before: RunResult, now: RunResult) -> RunResult:
@@ -82,9 +84,15 @@ def after_review(before: RunResult, now: RunResult) -> RunResult:
     return before if now.outcome is Outcome.RUNNING else now
 
 
-def answer_after(first: RunResult, legs: tuple[RunResult, ...]) -> RunResult:
-    """The answer of a run after everything that people decided about it, oldest first."""
-    return reduce(after_review, legs, first)
+def answer_after(first: RunResult, legs: tuple[RunResult, ...], *, goes_on: bool = False) -> RunResult:
+    """The answer of a run after everything that people decided about it, oldest first.
+
+    Args:
+        first: Its first answer.
+        legs: What came of it.
+        goes_on: Whether a continuation of it has not ended.
+    """
+    return project(STILL_RUNNING, _facts(first)) if goes_on else reduce(after_review, legs, first)
 
 
 def rejected(first: RunResult) -> RunResult:

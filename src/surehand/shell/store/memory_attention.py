@@ -62,10 +62,12 @@ class MemoryAttention:
         """The record with the answer after everything that people decided."""
         if record.result is None:
             return record
-        legs = [each.result for each in self.continuations(record.run_id) if each.result is not None]
+        continuations = self.continuations(record.run_id)
+        legs = [each.result for each in continuations if each.result is not None]
+        goes_on = len(legs) < len(continuations)
         if any(each.status is DecisionStatus.REJECTED for each in self.decisions(record.run_id)):
             legs.append(rejected(record.result))
-        return evolve(record, result=answer_after(record.result, tuple(legs)))
+        return evolve(record, result=answer_after(record.result, tuple(legs), goes_on=goes_on))
 
     def keep_pause(self, kept: KeptPause) -> bool:
         """Keep a pause with its first issue."""

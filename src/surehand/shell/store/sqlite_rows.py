@@ -46,7 +46,7 @@ SELECT {_COLUMNS} FROM runs WHERE {WAITING} AND NOT EXISTS (
     WHERE doubted.run_id = runs.run_id AND decisions.pause_id = doubted.pause_id AND status = 'delivery_uncertain'
   ), 0)
 ) ORDER BY seq DESC LIMIT ?"""  # noqa: S608 - as above
-LEGS: Final = "SELECT result FROM continuations WHERE run_id = ? AND result IS NOT NULL ORDER BY number"
+LEGS: Final = "SELECT result FROM continuations WHERE run_id = ? ORDER BY number"
 REJECTED: Final = "SELECT 1 FROM decisions WHERE run_id = ? AND status = 'rejected'"
 LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
 NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
@@ -124,17 +124,17 @@ def answered(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
     """The record with the answer after everything that people decided; only one that waited for them has another."""
     if record.result is None or record.result.outcome is not Outcome.NEEDS_REVIEW:
         return record
-    texts = cast("list[tuple[str]]", link.execute(LEGS, (record.run_id,)).fetchall())
+    texts = cast("list[tuple[str | None]]", link.execute(LEGS, (record.run_id,)).fetchall())
     ended = link.execute(REJECTED, (record.run_id,)).fetchone() is not None
     if not texts and not ended:
         return record
     from surehand.core.attention.review import answer_after, rejected  # noqa: PLC0415 - few runs were decided about
 
-    legs = [kept_result(text, record.run_id) for (text,) in texts]
+    legs = [kept_result(text, record.run_id) for (text,) in texts if text is not None]
     if None in legs:
         return evolve(record, result=None)
     known = (*(leg for leg in legs if leg is not None), *((rejected(record.result),) if ended else ()))
-    return evolve(record, result=answer_after(record.result, known))
+    return evolve(record, result=answer_after(record.result, known, goes_on=(None,) in texts))
 
 
 def row_of(record: RunRecord) -> Row:
