@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -235,7 +236,6 @@ FORBIDDEN = {
     "a decision goes": "DELETE FROM decisions",
     "a decision that ended changes": "UPDATE decisions SET status = 'prepared', ended_at = NULL",
     "a decision is another's": "UPDATE decisions SET operator = 'somebody'",
-    "an audit line goes": "DELETE FROM refused_decisions",
     "an audit line changes": "UPDATE refused_decisions SET refusal = 'in_progress'",
     "a continuation goes": "DELETE FROM continuations",
     "a continuation that ended changes": "UPDATE continuations SET result = '{}'",
@@ -311,6 +311,43 @@ def _line() -> RefusedDecision:
         refusal=DecisionRefusal.CODE_WRONG,
         refused_at=NOW,
     )
+
+
+class TestOldAuditLines:
+    """What was refused long ago may be dropped, never about a pause that can still be decided; the file says so too."""
+
+    def test_they_go_in_turns(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("surehand.shell.store.sqlite_attention._FORGOTTEN_AT_ONCE", 2)
+        part = attention(store)
+        for _ in range(5):
+            part.note_refused(evolve(_line(), pause_id=""))
+
+        assert (5, 0) == (part.old_refused(NOW + 1), part.old_refused(NOW))
+        assert (0, 5) == (part.forget_refused(NOW), part.forget_refused(NOW + 1))
+        assert () == part.refused(9)
+
+    def test_the_wrong_codes_of_a_pause_that_waits_stay(self, store: SqliteStore, tmp_path: Path) -> None:
+        stopped(store)
+        part = attention(store)
+        part.note_refused(_line())
+        kept_back = part.forget_refused(NOW + 1), part.wrong_codes(_line().capability)
+        with (
+            closing(sqlite3.connect(tmp_path / LEDGER)) as link,
+            pytest.raises(sqlite3.IntegrityError, match="what people decided stays"),
+        ):
+            link.execute("DELETE FROM refused_decisions")
+        decide(part, asked(kept(), Action.REJECT))
+
+        assert (0, 1) == kept_back
+        assert (1, 0) == (part.forget_refused(NOW + 1), part.wrong_codes(_line().capability))
+
+    def test_those_of_a_run_that_goes_on_stay(self, store: SqliteStore) -> None:
+        started(store.reserve(draft(1)))
+        part = attention(store)
+        part.keep_pause(kept())
+        part.note_refused(_line())
+
+        assert (0, 1) == (part.forget_refused(NOW + 1), len(part.refused(9)))
 
 
 class TestOlderAndRestoredLedgers:

@@ -35,7 +35,8 @@ from support.stores import (
     run_id,
     started,
 )
-from surehand.core.attention.decision import Decision, Review, Verdict
+from surehand.core.attention.capability import DecisionRefusal
+from surehand.core.attention.decision import Decision, RefusedDecision, Review, Verdict
 from surehand.core.attention.evidence import SealedEvidence, values_of
 from surehand.core.attention.pause import Action
 from surehand.core.outcome.evidence import OwnerGone, Phase
@@ -221,8 +222,8 @@ class TestPruning:
         missing = surehand(tmp_path, "runs", "prune", "--older-than", "1", "--runs-dir", "nowhere", "--dry-run")
 
         assert [
-            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "dry_run": True},
-            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "dry_run": False},
+            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "refused_decisions": 0, "dry_run": True},
+            {"refusals": 3, "journals": 5, "traces": 2, "evidence": 0, "refused_decisions": 0, "dry_run": False},
         ] == [json.loads(told.out) for told in (counted, dropped)]
         assert 1 == missing.code
         with closing(open_store(folder)) as store:
@@ -265,3 +266,40 @@ class TestSealedEvidence:
 
             assert 2 == counted.evidence == prune(store, tmp_path, BETWEEN, dry_run=False).evidence
             assert (pause_id(2), pause_id(3)) == files.kept()
+
+
+class TestRefusedDecisions:
+    """Audit lines of what was refused go when they are old and nobody waits for their pause; claim files have none."""
+
+    @pytest.mark.parametrize("opens", [opens_sqlite, OneMemory()])
+    def test_what_goes_and_what_stays(self, opens: OpensStores, tmp_path: Path) -> None:
+        with closing(opens(tmp_path)) as store:
+            part = attention(store)
+            record = started(store.reserve(draft(1)))
+            part.keep_pause(kept())
+            store.finish(record.run_id, record.owner, result_of(record, STOPPED))
+            for line in (refused_line(), refused_line(pause_id(1)), refused_line(seconds=0)):
+                part.note_refused(line)
+            counted = prune(store, tmp_path, BETWEEN, dry_run=True)
+
+            assert 1 == counted.refused_decisions == prune(store, tmp_path, BETWEEN, dry_run=False).refused_decisions
+            assert ["", pause_id(1)] == [line.pause_id for line in part.refused(9)]
+
+    def test_claim_files(self, tmp_path: Path) -> None:
+        with closing(opens_claims(tmp_path)) as store:
+            assert 0 == prune(store, tmp_path, BETWEEN, dry_run=False).refused_decisions
+
+
+def refused_line(pause_id: str = "", seconds: int = -1) -> RefusedDecision:
+    """An audit line."""
+    decision = asked(kept())
+    return RefusedDecision(
+        key=decision.key,
+        pause_id=pause_id,
+        action=decision.action,
+        capability=decision.capability,
+        operator="nurse",
+        door=decision.door,
+        refusal=DecisionRefusal.NOT_CONFIRMED,
+        refused_at=BETWEEN + seconds,
+    )

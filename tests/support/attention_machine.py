@@ -237,20 +237,21 @@ class AttentionMachine(RuleBasedStateMachine):
             name, NOW + ends, NOW + self.calls
         )
 
-    @rule(code=st.booleans())
-    def note_refused(self, code: bool) -> None:
+    @rule(code=st.booleans(), place=st.none() | _places)
+    def note_refused(self, code: bool, place: int | None) -> None:
         """Keep an audit line."""
+        named = self.pick(place) if place is not None and self.pauses else ""
         refusal = DecisionRefusal.CODE_WRONG if code else DecisionRefusal.IN_PROGRESS
         decision = asked(_nothing())
         line = RefusedDecision(
             key=decision.key,
-            pause_id="",
+            pause_id=named,
             action=decision.action,
             capability=decision.capability,
             operator="",
             door=decision.door,
             refusal=refusal,
-            refused_at=NOW,
+            refused_at=NOW + self.calls % 3,
         )
         for part in self.both:
             part.note_refused(line)
@@ -258,6 +259,18 @@ class AttentionMachine(RuleBasedStateMachine):
 
         assert oracle.refused(3) == store.refused(3)
         assert oracle.wrong_codes(line.capability) == store.wrong_codes(line.capability)
+
+    @rule(age=st.integers(min_value=0, max_value=3))
+    def forget_refused(self, age: int) -> None:
+        """Drop old audit lines; what was refused about a pause that waits stays."""
+        oracle, store = self.both
+        waits = {review.kept.pause.pause_id for review in oracle.open_reviews(99)}
+        before = [line for line in store.refused(99) if line.pause_id in waits]
+
+        assert oracle.old_refused(NOW + age) == store.old_refused(NOW + age)
+        assert oracle.forget_refused(NOW + age) == store.forget_refused(NOW + age)
+        assert store.old_refused(NOW + age) == 0
+        assert before == [line for line in store.refused(99) if line.pause_id in waits]
 
     @rule()
     def reopen(self) -> None:
@@ -369,6 +382,16 @@ class IssuesWithoutLooking(MemoryAttention):
         return True
 
 
+class ForgetsWhatWaits(MemoryAttention):
+    """Drops the audit lines of a pause that waits, and with them its wrong codes."""
+
+    def forget_refused(self, before: int) -> int:
+        """Look at no pause."""
+        old = [line for line in self._refused if line.refused_at < before]
+        self._refused[:] = [line for line in self._refused if line not in old]
+        return len(old)
+
+
 def _stopped_and_decided(driven: AttentionMachine) -> None:
     driven.stop_a_run(doubt=False, window=True, bare=False)
     driven.decide(place=0, action=Action.CONTINUE, stale=1, again=False)
@@ -403,6 +426,12 @@ def _issues_under_a_decision(driven: AttentionMachine) -> None:
     driven.issue(place=0, owner=OTHER_OWNER, step=1)
 
 
+def _forgets_what_waits(driven: AttentionMachine) -> None:
+    driven.stop_a_run(doubt=False, window=True, bare=False)
+    driven.note_refused(code=True, place=0)
+    driven.forget_refused(age=3)
+
+
 #: Every store that is wrong, and the shortest way to see it.
 WRONG: Mapping[type[MemoryAttention], Callable[[AttentionMachine], None]] = {
     DecidesWithoutLooking: _decides_twice,
@@ -410,6 +439,7 @@ WRONG: Mapping[type[MemoryAttention], Callable[[AttentionMachine], None]] = {
     CrossesWithoutLooking: _crosses_twice,
     SettlesWhatMoved: _settles_an_old_sight,
     IssuesWithoutLooking: _issues_under_a_decision,
+    ForgetsWhatWaits: _forgets_what_waits,
 }
 
 

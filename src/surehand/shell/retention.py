@@ -5,7 +5,8 @@ Laws of this module:
 - A run is never dropped, nor any part of it: its request id is answered for ever.
 - A journal or a trace is dropped only when its run is finished, or was never kept; what a journal proved stands in the
   run's result.
-- The sealed evidence of a pause is dropped only when nobody waits for the pause; what was decided stays.
+- The sealed evidence of a pause, and the audit lines of what was refused about it, are dropped only when nobody waits
+  for the pause; what was decided stays.
 - What is too young stays, and so does what cannot be told to be old.
 """
 
@@ -32,12 +33,14 @@ class Pruned:
         journals: Journals of the write fence.
         traces: Traces of what runs did.
         evidence: Sealed evidence of stopped runs.
+        refused_decisions: Audit lines of decisions that were not taken.
     """
 
     refusals: int
     journals: int
     traces: int = 0
     evidence: int = 0
+    refused_decisions: int = 0
 
 
 def prune(store: RunStore, folder: Path, before: int, *, dry_run: bool) -> Pruned:
@@ -62,7 +65,16 @@ def prune(store: RunStore, folder: Path, before: int, *, dry_run: bool) -> Prune
     except OSError:
         raise StoreUnavailableError("the folder refused") from None
     refusals = store.old_refusals(before) if dry_run else store.forget_refusals(before)
-    return Pruned(refusals, len(journals), len(traces), len(evidence))
+    return Pruned(
+        refusals, len(journals), len(traces), len(evidence), _refused_decisions(store, before, dry_run=dry_run)
+    )
+
+
+def _refused_decisions(store: RunStore, before: int, *, dry_run: bool) -> int:
+    attention = attention_of(store)
+    if attention is None:
+        return 0
+    return attention.old_refused(before) if dry_run else attention.forget_refused(before)
 
 
 def _old(folder: Path, before: int, name_of: Callable[[Path], str | None]) -> Iterator[Path]:

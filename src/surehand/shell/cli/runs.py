@@ -136,11 +136,11 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
 @json_option
 @click.pass_context
 def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
-    """Drop old records of refused calls, journals of the write fence, traces of runs, and evidence of stopped runs.
+    """Drop old records of refused calls and decisions, journals, traces, and evidence of stopped runs.
 
     Runs are never dropped: their request ids are answered for ever, with the same result. A refused call reserved
     nothing; once its record is dropped its run id is not known any more. The evidence of a run that still waits for a
-    person stays.
+    person stays, and so does what was refused about it.
     """
     from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.retention import prune  # noqa: PLC0415 - as above
@@ -157,7 +157,7 @@ def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | No
     else:
         click.echo(
             f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}. Traces: {pruned.traces}. "
-            f"Evidence of stopped runs: {pruned.evidence}."
+            f"Evidence of stopped runs: {pruned.evidence}. Refused decisions: {pruned.refused_decisions}."
         )
         click.echo("Nothing was dropped." if dry_run else "They are dropped.")
 

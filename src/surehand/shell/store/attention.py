@@ -5,6 +5,7 @@ Laws of this module:
 - The pure machine decides inside one immediate transaction. ``True`` means that this call did it, and that it is on
   disk.
 - A run's own row never changes. Pauses, issues, decisions and continuations are kept beside it and never vanish.
+  What was refused may be dropped when it is old and nobody waits for its pause any more.
 - A decision is on disk before it is claimed, and its claim with its continuation before anything is performed: two
   flushed commits.
 - One continuation of a run passes the delivery boundary, and none begins after one did.
@@ -91,6 +92,20 @@ class AttentionStore(Protocol):
 
     def refused(self, limit: int) -> tuple[RefusedDecision, ...]:
         """The newest audit lines first."""
+        ...
+
+    def old_refused(self, before: int) -> int:
+        """How many audit lines ``forget_refused`` would drop."""
+        ...
+
+    def forget_refused(self, before: int) -> int:
+        """Drop the audit lines from before this time whose pause can not be decided about any more; returns how many.
+
+        The wrong codes of a pause that waits are counted as long as it waits.
+
+        Args:
+            before: Seconds since the epoch, UTC.
+        """
         ...
 
     def taken(self, limit: int) -> tuple[Decision, ...]:

@@ -145,6 +145,18 @@ class MemoryAttention:
         with self._guard:
             return tuple(islice(reversed(self._refused), max(limit, 0)))
 
+    def old_refused(self, before: int) -> int:
+        """How many audit lines ``forget_refused`` would drop."""
+        with self._guard:
+            return len(self._refused) - len(self._refused_since(before))
+
+    def forget_refused(self, before: int) -> int:
+        """Drop old audit lines."""
+        with self._guard:
+            dropped = self.old_refused(before)
+            self._refused[:] = self._refused_since(before)
+            return dropped
+
     def taken(self, limit: int) -> tuple[Decision, ...]:
         """The newest decisions first."""
         with self._guard:
@@ -249,6 +261,17 @@ class MemoryAttention:
     def version(self) -> int:
         """A number that differs once the store changed."""
         return self._version
+
+    def _refused_since(self, before: int) -> list[RefusedDecision]:
+        """The audit lines that stay."""
+        return [each for each in self._refused if each.refused_at >= before or self._may_wait(each.pause_id)]
+
+    def _may_wait(self, pause_id: str) -> bool:
+        """Whether a pause can still be decided about, or its run goes on."""
+        review = self.review(pause_id)
+        if review is None:
+            return False
+        return self._records[review.kept.pause.run_id].phase is not Phase.FINISHED or still_waits(review)
 
     def _since_doubt(self, run_id: str) -> tuple[str, ...]:
         """The pauses of a run since the last time that a decision about it ended in doubt."""

@@ -39,6 +39,7 @@ from surehand.shell.store.attention import Judge, Opening
 from surehand.shell.store.base import StoreCorruptError, kept_result, result_text
 from surehand.shell.store.sqlite_file import SqliteFile, Stands
 from surehand.shell.store.sqlite_rows import LOAD, WITHOUT_PAUSE, first_records, load, select
+from surehand.shell.store.sqlite_schema import may_wait
 
 _T = TypeVar("_T")
 _Row = tuple[object, ...]
@@ -46,6 +47,9 @@ _Row = tuple[object, ...]
 _ISSUE: Final = tuple(each.name for each in fields(Issue))
 _DECISION: Final = tuple(each.name for each in fields(Decision))
 _REFUSED: Final = tuple(each.name for each in fields(RefusedDecision))
+#: Audit lines that are dropped in one turn, so that nobody waits long for the next.
+_FORGOTTEN_AT_ONCE: Final = 1000
+
 _CONTINUATION: Final = "run_id, number, pause_id, key, owner, crossed, result"
 
 
@@ -71,6 +75,9 @@ MOVE: Final = "UPDATE decisions SET status = ?, refusal = ?, finding = ?, claime
 REFUSE: Final = _insert("refused_decisions", _REFUSED)
 REFUSED: Final = f"SELECT {', '.join(_REFUSED)} FROM refused_decisions ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
 LAST_REFUSED: Final = "SELECT max(seq) FROM refused_decisions"
+_FORGETTABLE: Final = f"FROM refused_decisions WHERE refused_at < ? AND NOT {may_wait('refused_decisions.pause_id')}"
+OLD_REFUSED: Final = f"SELECT count(*) {_FORGETTABLE}"
+FORGET_REFUSED: Final = f"DELETE FROM refused_decisions WHERE seq IN (SELECT seq {_FORGETTABLE} LIMIT ?)"  # noqa: S608 - as above
 WRONG_CODES: Final = "SELECT count(*) FROM refused_decisions WHERE refusal = 'code_wrong' AND capability = ?"
 CONTINUE: Final = f"INSERT INTO continuations ({_CONTINUATION}) VALUES (?, ?, ?, ?, ?, 0, NULL)"  # noqa: S608 - as above
 CONTINUATIONS: Final = f"SELECT {_CONTINUATION} FROM continuations WHERE run_id = ? ORDER BY number"  # noqa: S608 - as above
@@ -180,6 +187,25 @@ class SqliteAttention:
         return self._file.read(
             lambda link: tuple(_read(RefusedDecision, _REFUSED, row) for row in _rows(link, REFUSED, max(limit, 0)))
         )
+
+    def old_refused(self, before: int) -> int:
+        """How many audit lines ``forget_refused`` would drop."""
+        return self._file.read(lambda link: _old_refused(link, before))
+
+    def forget_refused(self, before: int) -> int:
+        """Drop old audit lines, some of them in each turn."""
+        dropped = 0
+        while now := self._forget_refused(before):
+            dropped += now
+        return dropped
+
+    def _forget_refused(self, before: int) -> int:
+        def change(link: sqlite3.Connection) -> tuple[int, Stands | None]:
+            dropped = link.execute(FORGET_REFUSED, (before, _FORGOTTEN_AT_ONCE)).rowcount
+            left = _old_refused(link, before)
+            return dropped, (lambda after: _old_refused(after, before) == left) if dropped else None
+
+        return self._file.change(change)
 
     def taken(self, limit: int) -> tuple[Decision, ...]:
         """The newest decisions first."""
@@ -375,6 +401,10 @@ def _body(pause: Pause) -> str:
 
 def _issue(link: sqlite3.Connection, pause_id: str, issue: Issue) -> None:
     link.execute(ISSUE, (pause_id, *_columns(issue, _ISSUE)))
+
+
+def _old_refused(link: sqlite3.Connection, before: int) -> int:
+    return cast("int", _rows(link, OLD_REFUSED, before)[0][0])
 
 
 def _decision(link: sqlite3.Connection, key: str) -> Decision | None:

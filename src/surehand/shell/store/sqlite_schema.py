@@ -148,6 +148,21 @@ WAITING: Final = (
 )
 
 
+def may_wait(pause: str) -> str:
+    """The condition that a pause can still be decided about, or that its run goes on; ``pause`` says where it is named.
+
+    It is said to SQLite, so that a guard of the file and a query can ask it.
+    """
+    return (
+        f"EXISTS (SELECT 1 FROM pauses AS here JOIN runs USING (run_id) WHERE here.pause_id = {pause} "  # noqa: S608 - a name of ours
+        f"AND (runs.phase <> 'finished' OR ({WAITING} "
+        "AND NOT EXISTS (SELECT 1 FROM pauses AS later WHERE later.run_id = here.run_id AND later.seq > here.seq) "
+        "AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.run_id = here.run_id "
+        "AND (status IN ('completed', 'rejected') OR (decisions.pause_id = here.pause_id "
+        "AND (status = 'delivery_uncertain' OR finding = 'saved_as_intended')))))))"
+    )
+
+
 def _never(table: str, *events: str, when: str = "") -> tuple[str, ...]:
     """Guards that refuse these events on a table."""
     condition = f" WHEN {when}" if when else ""
@@ -269,6 +284,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         _CREATE_SPENT_FORMS,
         *_never("spent_forms", "UPDATE"),
         f"CREATE INDEX runs_waiting ON runs (seq) WHERE {WAITING}",
+    ),
+    (
+        "DROP TRIGGER refused_decisions_no_delete",
+        *_never("refused_decisions", "DELETE", when=may_wait("OLD.pause_id")),
+        "CREATE INDEX refused_by_time ON refused_decisions (refused_at)",
     ),
 )
 
