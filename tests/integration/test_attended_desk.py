@@ -13,11 +13,13 @@ from support.attention import NOW, STOPPED
 from support.stores import DONE, TIMED_OUT, draft, opens_claims, result_of, started
 from surehand.core.attention.capability import CODE_TRIES, DecisionRefusal, Instants
 from surehand.core.attention.decision import (
+    Decision,
     DecisionRequest,
     DecisionStatus,
     Door,
     Ended,
     Receipt,
+    Verdict,
     decision_key,
 )
 from surehand.core.attention.evidence import LocalEvidence, SealedEvidence, values_of
@@ -40,6 +42,7 @@ from surehand.shell.attended.sealing import ATTENTION, EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.identity import UnknownAccountError, attention_key
 from surehand.shell.locks import OwnerLock
+from surehand.shell.store.attention import Judge
 from surehand.shell.store.base import StoreUnavailableError
 from surehand.shell.store.sqlite import SqliteStore
 from surehand.shell.store.sqlite_attention import SqliteAttention
@@ -548,6 +551,28 @@ class TestCode:
 
         assert DecisionRefusal.CODE_DOOR_CLOSED is refused(place, receipt)
         assert DecisionStatus.PREPARED is place.decide(door=Door.CONSOLE).status
+
+    @pytest.mark.parametrize(("code", "status"), [(False, DecisionStatus.REFUSED), (True, DecisionStatus.PREPARED)])
+    def test_none_is_taken_without_it_whatever_happens_meanwhile(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, code: bool, status: DecisionStatus
+    ) -> None:
+        place.stop()
+        item, desk = place.item(), place.desk
+        shown = desk.code(item.id, Action.CONTINUE) if code else None
+        desk.decide(place.ask(key=KEYS[1]), Action.CONTINUE, Door.TERMINAL)
+        request = evolve(place.ask(), capability_digest=item.capability_digest or "")
+        decide = desk.store.decide
+
+        def when_the_other_ended(asked: Decision, judge: Judge) -> Verdict:
+            """The decision in whose way it stood is halted at the last moment."""
+            halted = Ended(place.lock.token, DecisionStatus.HALTED, NOW)
+            assert desk.store.end(decision_key(KEYS[1]), halted)
+            return decide(asked, judge)
+
+        monkeypatch.setattr(desk.store, "decide", when_the_other_ended)
+        receipt = desk.decide(request, Action.CONTINUE, Door.MCP_FORM, shown)
+
+        assert (status, None if code else DecisionRefusal.CODE_WRONG) == (receipt.status, receipt.reason)
 
     def test_a_new_capability_has_a_new_code_and_new_tries(self, place: Place) -> None:
         place.stop()

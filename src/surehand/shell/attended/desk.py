@@ -3,7 +3,8 @@
 Laws of this module:
 
 - Every door lists, shows and decides here, and nothing else writes a decision.
-- The capability is verified inside the transaction that keeps the decision, against the pause as it is in it.
+- The capability is verified inside the transaction that keeps the decision, against the pause as it is in it; so is the
+  code, where the door asks for one.
 - Every refusal is a closed code and leaves an audit line, and a line of nobody's is credited to nobody.
 - The operator is the account under which this process acts; no door can say another, and without one nothing is
   taken.
@@ -62,7 +63,7 @@ from surehand.shell.clock import SYSTEM_CLOCK, Clock
 from surehand.shell.identity import UnknownAccountError, attention_key, os_account
 from surehand.shell.locks import is_alive
 from surehand.shell.store import open_store
-from surehand.shell.store.attention import AttentionStore, attention_of
+from surehand.shell.store.attention import AttentionStore, Judge, attention_of
 from surehand.shell.store.base import RunStore, StoreUnavailableError
 
 #: Runs without a pause that get one whenever the queue is listed.
@@ -289,8 +290,8 @@ class AttendedDesk:
             StoreError: The ledger cannot answer; the same key may be asked again.
         """
         asked = self._asked(request, action, door)
-        early = self._refused_early(asked, request) or self._code_refusal(asked, code)
-        verdict = NotTaken(early) if early is not None else self.store.decide(asked, self._judge(asked))
+        early = self._refused_early(asked, request)
+        verdict = NotTaken(early) if early is not None else self.store.decide(asked, self._judge_with(asked, code))
         return self._receipt(asked, verdict, wait)
 
     def renew(self, attention_id: str) -> AttentionItem | None:
@@ -356,24 +357,29 @@ class AttendedDesk:
         closed = self._asks_code(asked) and self.store.wrong_codes(asked.capability) >= CODE_TRIES
         return DecisionRefusal.CODE_DOOR_CLOSED if closed else None
 
-    def _code_refusal(self, asked: Decision, code: str | None) -> DecisionRefusal | None:
-        """Why the code does not do; one is counted as wrong only under a capability that is in order otherwise."""
-        if not self._asks_code(asked) or not isinstance(self._foreseen(asked), Taken):
-            return None
-        review = self._review(asked.pause_id)
-        if review is None or code is None:
-            return DecisionRefusal.CODE_WRONG
-        right = same_code(code_of(self.files.key, review.kept, asked.action), code)
-        return None if right else DecisionRefusal.CODE_WRONG
-
     def _asks_code(self, asked: Decision) -> bool:
         return self._code_required and asked.door is Door.MCP_FORM and asked.action in IN_WINDOW
 
     def _foreseen(self, asked: Decision) -> Verdict:
         return self._judge(asked)(self._review(asked.pause_id), self.store.decision(asked.key))
 
-    def _judge(self, asked: Decision) -> Callable[[Review | None, Decision | None], Verdict]:
+    def _judge(self, asked: Decision) -> Judge:
         return lambda review, under_key: judge(review, under_key, asked, self._verified(review, asked))
+
+    def _judge_with(self, asked: Decision, code: str | None) -> Judge:
+        """The judge that wants the code as well; one is wrong only under a capability that is in order otherwise."""
+
+        def judged(review: Review | None, under_key: Decision | None) -> Verdict:
+            verdict = self._judge(asked)(review, under_key)
+            if not isinstance(verdict, Taken) or not self._asks_code(asked) or self._is_code(review, asked, code):
+                return verdict
+            return NotTaken(DecisionRefusal.CODE_WRONG)
+
+        return judged
+
+    def _is_code(self, review: Review | None, asked: Decision, code: str | None) -> bool:
+        shown = None if review is None else code_of(self.files.key, review.kept, asked.action)
+        return shown is not None and code is not None and same_code(shown, code)
 
     def _receipt(self, asked: Decision, verdict: Verdict, wait: float) -> Receipt:
         match verdict:
