@@ -104,6 +104,7 @@ _PROOF: Final = (
 _AUDIT: Final = (
     "tests/integration/test_decision_table.py::TestTheAuditAsShown::test_without_a_terminal_the_same_report_comes_without_progress",
     *_PROOF[1:-2],
+    "tests/properties/test_outcome_audit.py::TestClaims",
     "tests/properties/test_outcome_audit.py::TestTheAuditCatches",
     *_PROOF[-2:],
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -17,7 +18,8 @@ from support.outcome_strategies import (
     trusts_the_exit_code,
     verified,
 )
-from surehand.core.outcome.audit import EXAMPLES, AuditReport, audit, check_claims, claims_in
+from surehand.core import wire
+from surehand.core.outcome.audit import EXAMPLES, AuditReport, Claim, audit, check_claims, claims_in
 from surehand.core.outcome.decide import decide
 from surehand.core.outcome.domain import (
     CALLS,
@@ -56,8 +58,8 @@ from surehand.core.outcome.evidence import (
     TransactionOutcome,
 )
 from surehand.core.outcome.proof import contradicts_itself, heard_in_circumstances, heard_in_report
-from surehand.core.outcome.reasons import Reason
-from surehand.core.outcome.result import answer_of
+from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
+from surehand.core.outcome.result import CheckedHow, EngineName, RunResult, answer_of
 
 _EXECUTIONS = {ExecutionOutcome.VERIFIED, ExecutionOutcome.HALTED, ExecutionOutcome.ROLLED_BACK}
 _CATEGORIES = {
@@ -233,6 +235,57 @@ class TestTheAuditCatches:
         finding = audit(trusts_it, Domain(_closed(told), SMALL.circumstances)).findings[0]
 
         assert (1, (f"{codes} -> saved_and_checked",)) == (finding.violations, finding.examples)
+
+    def test_every_engine_that_can_have_given_an_answer_is_tried(self) -> None:
+        few = Domain(_closed(verified()), SMALL.circumstances)
+        executed = {answer_of(decide(run), run) for run in map(few.run_at, range(few.runs))}
+        refused = {answer_of(decide(call), call) for call in CALLS}
+        engines = [engine for engine in EngineName if engine is not EngineName.NONE]
+        broken = audit(trusts_the_exit_code, SMALL).findings[3]
+
+        assert len(Reason) + len(engines) * len(executed) + len(EngineName) * len(refused) == (
+            audit(decide, few).findings[3].cases
+        )
+        assert [f"saved_and_checked by {engine.value}" for engine in engines] == list(broken.examples[-3:])
+
+    def test_a_wire_form_that_loses_the_time_of_a_check(self) -> None:
+        real = wire.to_wire
+        with pytest.MonkeyPatch.context() as patch:
+
+            def forgets(result: RunResult) -> dict[str, object]:
+                return {name: value for name, value in real(result).items() if name != "checked_at"}
+
+            patch.setattr(wire, "to_wire", forgets)
+
+            assert "saved_and_checked by browser" in audit(decide, SMALL).findings[3].examples
+
+
+class TestClaims:
+    """The claims of an answer are those parts of it that say what became of the record, each of them by itself."""
+
+    @pytest.mark.parametrize(
+        ("change", "expected"),
+        [
+            ({}, Claim(0)),
+            ({"outcome": Outcome.DONE}, Claim.SAVED),
+            ({"record_changed": RecordChanged.YES}, Claim.RECORD_CHANGED),
+            ({"record_changed": RecordChanged.NO}, Claim.NOTHING_WRITTEN),
+            ({"outcome": Outcome.DID_NOT_RUN}, Claim.CALL_WROTE_NOTHING),
+            ({"safe_to_retry": True}, Claim.SAFE_TO_RETRY),
+        ],
+    )
+    def test_each_by_itself(self, change: dict[str, Any], expected: Claim) -> None:
+        unread = RecordUnreadable()
+        answer = answer_of(decide(unread), unread)
+
+        assert expected == claims_in(evolve(answer, claims=evolve(answer.claims, **change)))
+
+    @pytest.mark.parametrize("level", CheckLevel)
+    def test_a_check_claims_its_level_and_those_below(self, level: CheckLevel) -> None:
+        unread = RecordUnreadable()
+        answer = evolve(answer_of(decide(unread), unread), checked_how=CheckedHow[level.name])
+
+        assert sum(1 << lower for lower in range(level)) == check_claims(answer)
 
 
 class TestLessEvidence:

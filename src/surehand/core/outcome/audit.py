@@ -75,7 +75,6 @@ from surehand.core.outcome.proof import (
 )
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import Answer, CallFacts, CheckedHow, EngineName, Mode, RunResult, answer_of, render
-from surehand.core.outcome.wording import EARLIER_MAY_HAVE_SAVED, SIMULATED_PREFIX, WORDING
 
 Judge = Callable[[Evidence], Reason]
 Progress = Callable[[int], None]
@@ -374,17 +373,11 @@ def _closed(judged: _Judged) -> Finding:
 #: Engines that can have executed a run.
 _EXECUTING: Final = (EngineName.BROWSER, EngineName.SIMULATED, EngineName.FLOW)
 
-_SENTENCES: Final = frozenset(
-    sentence
-    for words in (*WORDING.values(), EARLIER_MAY_HAVE_SAVED)
-    for sentence in (words.what_happened, SIMULATED_PREFIX + words.what_happened, words.next_action)
-)
-
 _CHECKED_AT: Final = "2026-01-01T00:00:00Z"
 
 
 def _is_valid(answer: Answer, engine: EngineName) -> bool:
-    """Whether the answer makes a result of fixed copy that its own wire form gives back."""
+    """Whether the answer makes a result, which takes fixed copy alone, and its own wire form gives it back."""
     from surehand.core.wire import from_wire, to_wire  # noqa: PLC0415 - the converter is costly to import
 
     facts = CallFacts(run_id="run_" + "0" * 32, mode=Mode.SANDBOX, engine=engine, attempt=1, checked_at=_CHECKED_AT)
@@ -392,8 +385,7 @@ def _is_valid(answer: Answer, engine: EngineName) -> bool:
         result = render(answer, facts)
     except (KeyError, ValueError):
         return False
-    fixed = {result.what_happened, result.next_action} <= _SENTENCES
-    return fixed and from_wire(to_wire(result), RunResult).value_or(None) == result
+    return from_wire(to_wire(result), RunResult).value_or(None) == result
 
 
 def _told(evidence: Evidence, answer: Answer) -> str:
