@@ -114,7 +114,17 @@ _FENCE: Final = (
     "-k",
     "not is_caught",
 )
-_OPERATION: Final = ("tests/properties/test_fence_operation.py", "-k", "not is_caught")
+_OPERATION: Final = (
+    "tests/properties/test_fence_operation.py",
+    "tests/properties/test_fence_gate.py",
+    "-k",
+    "not is_caught",
+)
+_CAPABILITY: Final = ("tests/properties/test_attention_capability.py",)
+_DECISION: Final = ("tests/properties/test_attention_decision.py",)
+_REVIEW: Final = ("tests/properties/test_attention_review.py", "tests/properties/test_attention_overdue.py")
+_ENDS: Final = ("tests/properties/test_orchestration_ends.py", "tests/properties/test_orchestration_told.py")
+_MACHINE: Final = ("tests/properties/test_orchestration_machine.py", *_ENDS)
 
 
 @frozen
@@ -140,6 +150,13 @@ TARGETS: Final = (
     Target("surehand.core.request.keys", _REQUEST),
     Target("surehand.core.request.record", _REQUEST),
     Target("surehand.core.request.answers", _REQUEST),
+    Target("surehand.core.attention.capability", _CAPABILITY),
+    Target("surehand.core.attention.decision", _DECISION, texts=False),
+    Target("surehand.core.attention.continuation", _DECISION),
+    Target("surehand.core.attention.review", _REVIEW),
+    Target("surehand.core.orchestration.step", _MACHINE),
+    Target("surehand.core.orchestration.doubt", _ENDS),
+    Target("surehand.core.orchestration.result", _ENDS),
     Target("surehand.core.workflow.addresses", ("tests/properties/test_workflow_addresses.py",)),
     Target("surehand.core.workflow.compare", ("tests/properties/test_workflow_compare.py",)),
     Target("surehand.core.workflow.readback", _READ_BACK),
