@@ -53,10 +53,10 @@ def app() -> Generator[App]:
 class Raising:
     """A planner that breaks."""
 
-    def decide(self, goal: str, observation: Observation, history: History) -> GoalAction:
+    def decide(self, task: Task, observation: Observation, history: History) -> GoalAction:
         """Break."""
         del observation, history
-        raise RuntimeError(goal)
+        raise RuntimeError(task.goal)
 
 
 def runner(target: AppTarget, folder: Path, planner: Planner) -> BrowserTaskRunner:

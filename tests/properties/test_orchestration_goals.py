@@ -11,6 +11,7 @@ Laws:
 from collections.abc import Callable
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ from surehand.core.orchestration.goals import (
     GoalFailure,
     Look,
     Measured,
+    NoAnswer,
     Node,
     Observation,
     OpenPath,
@@ -46,9 +48,9 @@ from surehand.core.orchestration.goals import (
     begin,
     concluded,
     understood,
-    without_values,
 )
-from surehand.core.orchestration.task import Task, TaskStatus
+from surehand.core.orchestration.result import StepFailure
+from surehand.core.orchestration.task import Task, TaskStatus, end_of_task
 from surehand.core.orchestration.text import Binding, by_name
 from surehand.core.outcome.reasons import RecordChanged
 from surehand.core.wire import to_wire
@@ -77,7 +79,7 @@ ANSWERS = st.one_of(
 EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.just(Seen(PAGE)),
     st.just(Unseen()),
-    st.builds(Decided, ACTIONS | st.none() | st.text(max_size=3)),
+    st.builds(Decided, ACTIONS | st.sampled_from(NoAnswer) | st.none() | st.text(max_size=3)),
     st.just(Undecided()),
     st.builds(Acted, ANSWERS),
 )
@@ -85,7 +87,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 
 def at_first_page() -> Work:
     """Work whose first page was shown."""
-    return advance(advance(begin(TASK.goal, "/"), Acted(Done())), Seen(PAGE))
+    return advance(advance(begin(TASK, "/"), Acted(Done())), Seen(PAGE))
 
 
 def after(work: Work, *events: Event) -> Work:
@@ -115,7 +117,7 @@ class TestItEnds:
 
     @given(st.lists(EVENTS, max_size=120))
     def test_any_events_are_taken(self, events: list[Event]) -> None:
-        work = after(begin(TASK.goal, "/"), *events)
+        work = after(begin(TASK, "/"), *events)
 
         assert MAX_STEPS >= len(work.history)
         assert (len(work.history) == MAX_STEPS) <= isinstance(work.command, End)
@@ -151,7 +153,7 @@ class TestItEnds:
             Decide: (Decided, Undecided),
             End: (),
         }
-        work = advance(begin(TASK.goal, "/"), first)
+        work = advance(begin(TASK, "/"), first)
 
         assert isinstance(second, expected[type(work.command)]) or work is advance(work, second)
 
@@ -198,11 +200,11 @@ class TestThePlannerIsHeldToWhatItIsShown:
     def test_anything_else_is_not(self, data: object) -> None:
         assert understood(data) is None
 
-    def test_a_planner_elsewhere_is_shown_no_values(self) -> None:
-        shown = without_values(PAGE)
+    @pytest.mark.parametrize("why", NoAnswer)
+    def test_one_that_says_why_it_decides_nothing_ends_the_task_so(self, why: NoAnswer) -> None:
+        task = concluded(advance(at_first_page(), Decided(why)), NOT_SENT)
 
-        assert [("n0", None), ("n1", None)] == [(node.id, node.value) for node in shown.nodes]
-        assert [node.name for node in PAGE.nodes] == [node.name for node in shown.nodes]
+        assert (TaskStatus.FAILED, why.value) == (task.status, task.failure_reason)
 
 
 class TestWhatIsRead:
@@ -212,7 +214,7 @@ class TestWhatIsRead:
         read = Decided(ReadNode("n0", "found"))
         first, second = Acted(Texts(("a",))), Acted(Texts(("b",)))
         work = after(at_first_page(), read, first, Seen(PAGE), read, second, Seen(PAGE), Decided(FinishGoal()))
-        task = concluded(TASK, work, NOT_SENT)
+        task = concluded(work, NOT_SENT)
 
         assert (TaskStatus.SUCCEEDED, (Binding("found", "b"),)) == (task.status, task.outputs)
 
@@ -236,8 +238,8 @@ class TestTheEndIsWhatWasMeasured:
 
     @given(st.sampled_from(RecordChanged), st.booleans(), st.lists(EVENTS, max_size=30))
     def test_of_any_work(self, changed: RecordChanged, stopped: bool, events: list[Event]) -> None:
-        work = after(begin(TASK.goal, "/"), *events)
-        task = concluded(TASK, work, Measured(record_changed=changed, write_stopped=stopped))
+        work = after(begin(TASK, "/"), *events)
+        task = concluded(work, Measured(record_changed=changed, write_stopped=stopped))
 
         assert changed is task.record_changed
         assert (task.status is TaskStatus.SUCCEEDED) is (work.command == End() and not stopped)
@@ -246,7 +248,7 @@ class TestTheEndIsWhatWasMeasured:
         assert CANARY not in repr((work, task, events)) + str(task.failure_reason)
 
     def test_work_that_was_broken_off_failed(self) -> None:
-        task = concluded(TASK, at_first_page(), NOT_SENT)
+        task = concluded(at_first_page(), NOT_SENT)
 
         assert (TaskStatus.FAILED, "page_unreachable") == (task.status, task.failure_reason)
 
@@ -264,11 +266,31 @@ class TestTheEndIsWhatWasMeasured:
         assert End(failure) == after(at_first_page(), Decided(ClickNode("n0")), Acted(Fault(kind))).command
 
     def test_a_first_page_that_does_not_open_ends_it(self) -> None:
-        work = advance(begin(TASK.goal, "/"), Acted(Fault(FaultKind.PAGE_UNEXPECTED)))
+        work = advance(begin(TASK, "/"), Acted(Fault(FaultKind.PAGE_UNEXPECTED)))
 
         assert End(GoalFailure.PAGE_UNREACHABLE) == work.command
 
     def test_a_page_that_is_not_seen_ends_it(self) -> None:
-        work = after(begin(TASK.goal, "/"), Acted(Done()), Unseen())
+        work = after(begin(TASK, "/"), Acted(Done()), Unseen())
 
         assert End(GoalFailure.PAGE_UNREACHABLE) == work.command
+
+
+class TestWhyATaskFailedIsACode:
+    """A reason that is no code is not kept: it could be a text."""
+
+    @pytest.mark.parametrize(
+        ("reason", "code"),
+        [(GoalFailure.GAVE_UP.value, "gave_up"), (None, None), (f"It broke at {CANARY}", None), ("Gave_up", None)],
+    )
+    def test_in_the_end_of_a_step(self, reason: str | None, code: str | None) -> None:
+        task = evolve(TASK, status=TaskStatus.FAILED, failure_reason=reason, record_changed=RecordChanged.NO)
+        end = end_of_task(task)
+
+        assert (StepFailure.TASK_FAILED, code) == (end.failure, end.code)
+        assert CANARY not in repr(end)
+
+    def test_a_success_has_none(self) -> None:
+        task = evolve(TASK, status=TaskStatus.SUCCEEDED, failure_reason="odd", record_changed=RecordChanged.NO)
+
+        assert end_of_task(task).code is None

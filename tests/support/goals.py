@@ -23,6 +23,7 @@ from surehand.core.orchestration.goals import (
     ReadNode,
     TypeText,
 )
+from surehand.core.orchestration.task import Task
 from surehand.shell.engines.base import AppTarget
 from surehand.shell.sandbox.process import SandboxApp
 
@@ -38,9 +39,9 @@ class ScriptedPlanner:
     asked: int = 0
     histories: list[History] = field(factory=list[History])
 
-    def decide(self, goal: str, observation: Observation, history: History) -> GoalAction:
+    def decide(self, task: Task, observation: Observation, history: History) -> GoalAction:
         """The next line."""
-        del goal
+        del task
         self.asked += 1
         self.histories.append(history)
         return self.lines[self.asked - 1](observation) if self.asked <= len(self.lines) else FinishGoal()

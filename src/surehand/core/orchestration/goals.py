@@ -56,11 +56,6 @@ class Observation:
     is_whole: bool = True
 
 
-def without_values(observation: Observation) -> Observation:
-    """The page for a planner that is somewhere else: roles and names alone."""
-    return evolve(observation, nodes=tuple(evolve(node, value=None) for node in observation.nodes))
-
-
 # What a planner can decide.
 
 
@@ -128,17 +123,27 @@ class Taken:
     """A step that was taken: what was done, and why that was not possible, if it was not."""
 
     action: PageAction
-    fault: FaultKind | None
+    fault: FaultKind | None = None
 
 
 History = tuple[Taken, ...]
 
 
+@unique
+class NoAnswer(Enum):
+    """Why a planner decides nothing."""
+
+    NO_MODEL = "no_model"
+    DECLINED = "model_declined"
+    SILENT = "model_silent"
+    NOT_UNDERSTOOD = "not_understood"
+
+
 class Planner(Protocol):
     """Decides what to do next."""
 
-    def decide(self, goal: str, observation: Observation, history: History) -> GoalAction:
-        """The next action towards the goal. What it raises ends the task."""
+    def decide(self, task: Task, observation: Observation, history: History) -> GoalAction | NoAnswer:
+        """The next action towards the goal of the task. What it raises ends the task."""
         ...
 
 
@@ -159,6 +164,9 @@ class GoalFailure(Enum):
     GAVE_UP = "gave_up"
     PAGE_UNREACHABLE = "page_unreachable"
     NOT_UNDERSTOOD = "not_understood"
+    NO_MODEL = "no_model"
+    MODEL_DECLINED = "model_declined"
+    MODEL_SILENT = "model_silent"
     WRITE_STOPPED = "write_stopped"
 
 
@@ -171,7 +179,7 @@ class Look:
 class Decide:
     """Ask the planner. Answer: ``Decided`` or ``Undecided``."""
 
-    goal: str = field(repr=False)
+    task: Task
     observation: Observation = field(repr=False)
     history: History = field(repr=False)
 
@@ -229,26 +237,26 @@ Event = Seen | Unseen | Decided | Undecided | Acted
 
 @frozen(kw_only=True)
 class Work:
-    """How far the work on a goal is, and what it asks for.
+    """How far the work on a task is, and what it asks for.
 
     Args:
-        goal: What is to be reached.
+        task: What is to be reached.
         command: What is asked for now.
         history: The steps that were taken.
         shown: What the planner was shown last; ``None`` until the first page is there.
         outputs: What was read.
     """
 
-    goal: str = field(repr=False)
+    task: Task
     command: Command
     history: History = ()
     shown: Observation | None = field(default=None, repr=False)
     outputs: Bindings = field(default=(), repr=False)
 
 
-def begin(goal: str, path: Path) -> Work:
-    """The work on a goal at its beginning: it opens the first page, which is no step."""
-    return Work(goal=goal, command=Act(OpenPath(path)))
+def begin(task: Task, path: Path) -> Work:
+    """The work on a task at its beginning: it opens the first page, which is no step."""
+    return Work(task=task, command=Act(OpenPath(path)))
 
 
 def advance(work: Work, event: Event) -> Work:
@@ -273,10 +281,12 @@ def _ended(work: Work, failure: GoalFailure | None) -> Work:
 
 
 def _seen(work: Work, observation: Observation) -> Work:
-    return evolve(work, shown=observation, command=Decide(work.goal, observation, work.history))
+    return evolve(work, shown=observation, command=Decide(work.task, observation, work.history))
 
 
 def _decided(work: Work, answer: object) -> Work:
+    if isinstance(answer, NoAnswer):
+        return _ended(work, GoalFailure(answer.value))
     action = _checked(answer)
     match action:
         case None:
@@ -356,13 +366,13 @@ class Measured:
     write_stopped: bool = False
 
 
-def concluded(task: Task, work: Work, measured: Measured) -> Task:
+def concluded(work: Work, measured: Measured) -> Task:
     """The task as it ended; work that was broken off did not reach a page to its end."""
     failure = work.command.failure if isinstance(work.command, End) else GoalFailure.PAGE_UNREACHABLE
     if measured.write_stopped:
         failure = GoalFailure.WRITE_STOPPED
     return evolve(
-        task,
+        work.task,
         status=TaskStatus.SUCCEEDED if failure is None else TaskStatus.FAILED,
         failure_reason=None if failure is None else failure.value,
         record_changed=measured.record_changed,

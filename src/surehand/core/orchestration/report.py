@@ -55,13 +55,14 @@ class PlanCard:
 
 @frozen(kw_only=True)
 class StepReport:
-    """How one visit to a step ended; ``run_id`` names the run that it made."""
+    """How one visit to a step ended; ``run_id`` names the run that it made, ``code`` says more of a failed task."""
 
     step: Name
     visit: _Count
     outcome: Outcome
     record_changed: RecordChanged
     failure: StepFailure | None = None
+    code: Name | None = None
     run_id: Annotated[str, Text(pattern="^run_[0-9a-f]{32}$")] | None = None
 
 
@@ -203,6 +204,7 @@ def _steps(run: WorkflowRun) -> tuple[StepReport, ...]:
             outcome=result.end.outcome,
             record_changed=result.end.record_changed,
             failure=result.end.failure,
+            code=result.end.code,
             run_id=result.end.reference if (result.end.reference or "").startswith("run_") else None,
         )
         for result in run.step_results[-MOST_STEPS:]

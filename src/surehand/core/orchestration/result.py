@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from attrs import field, frozen
 
-from surehand.core.orchestration.text import Binding, Bindings, Name
+from surehand.core.orchestration.text import Binding, Bindings, Name, is_name
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
 from surehand.core.schema import Number, Text
@@ -49,6 +49,7 @@ class StepEnd:
         outcome: ``done`` if it succeeded; what else it is decides what a person does.
         record_changed: Whether any record changed in this step.
         failure: Why it did not succeed; ``None`` when it did.
+        code: What its task runner says more of why it did not succeed; a closed word.
         reference: The run, task or call that acted.
         outputs: What it found, by the names that it gives.
 
@@ -59,6 +60,7 @@ class StepEnd:
     outcome: Outcome
     record_changed: RecordChanged
     failure: StepFailure | None = None
+    code: Name | None = None
     reference: Reference | None = None
     outputs: Bindings = field(default=(), repr=False)
 
@@ -150,6 +152,11 @@ def judged(
         reference=reference,
         outputs=outputs,
     )
+
+
+def failure_code(reason: str | None) -> str | None:
+    """What a task runner gives as a reason, if it is a code."""
+    return reason if reason is not None and is_name(reason) else None
 
 
 def end_of_run(result: RunResult) -> StepEnd:

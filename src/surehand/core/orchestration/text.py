@@ -33,6 +33,11 @@ class Binding:
 Bindings = Annotated[tuple[Binding, ...], Items(max_items=200)]
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is a name."""
+    return re.fullmatch(_NAME, text, re.ASCII) is not None
+
+
 def bound(values: Mapping[str, str]) -> tuple[Binding, ...]:
     """A mapping as bindings, in the order of their names."""
     return tuple(Binding(name, values[name]) for name in sorted(values))

@@ -134,15 +134,15 @@ class BrowserTaskRunner:
     async def _run(self, task: Task) -> Task:
         # An exception that nobody awaits would be printed, with what was typed.
         asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
-        work = begin(task.goal, self.first_path)
+        work = begin(task, self.first_path)
         if not await self._is_there():
-            return concluded(task, advance(work, Acted(Fault(FaultKind.APP_UNREACHABLE))), _NOT_SENT)
+            return concluded(advance(work, Acted(Fault(FaultKind.APP_UNREACHABLE))), _NOT_SENT)
         try:
             tools = await start_tools(self.journals, headed=False, network=self.network)
         except EngineUnavailableError:
-            return concluded(task, advance(work, _BROKEN), _NOT_SENT)
+            return concluded(advance(work, _BROKEN), _NOT_SENT)
         try:
-            return await self._behind_fence(task, work, tools)
+            return await self._behind_fence(work, tools)
         finally:
             with suppress(Exception):  # what a broken browser says about its end is of no use to anyone
                 await tools.held.aclose()
@@ -152,15 +152,15 @@ class BrowserTaskRunner:
         dialer = Dialer(upstream_context(authority), self.network.proxies)
         return await examine(self.origin, dialer, upstream_context(authority, http2=True)) is Reach.REACHED
 
-    async def _behind_fence(self, task: Task, work: Work, tools: Tools) -> Task:
+    async def _behind_fence(self, work: Work, tools: Tools) -> Task:
         rules = FenceRules((str(self.origin),), self.harmless_writes)
         try:
-            fence = await tools.fence.open_run(f"{_port(task.id)}-{secrets.token_hex(4)}", rules)
+            fence = await tools.fence.open_run(f"{_port(work.task.id)}-{secrets.token_hex(4)}", rules)
         except FenceUnavailableError:
-            return concluded(task, advance(work, _BROKEN), _NOT_SENT)
+            return concluded(advance(work, _BROKEN), _NOT_SENT)
         with suppress(Error, TimeoutError, FenceUnavailableError):
             work = await self._on_a_page(work, tools, fence)
-        return concluded(task, work, await _measured(fence))
+        return concluded(work, await _measured(fence))
 
     async def _on_a_page(self, work: Work, tools: Tools, fence: FenceRun) -> Work:
         session = None if self.sessions is None else self.sessions.load(str(self.origin))
@@ -179,9 +179,9 @@ class BrowserTaskRunner:
                 return await hand.look()
             case Act(action):
                 return Acted(await hand.act(action))
-            case Decide(goal, observation, history):
+            case Decide(task, observation, history):
                 try:
-                    return Decided(await asyncio.to_thread(self.planner.decide, goal, observation, history))
+                    return Decided(await asyncio.to_thread(self.planner.decide, task, observation, history))
                 except Exception:  # noqa: BLE001 - a planner of an embedding program may raise anything
                     return Undecided()
             case End():

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from attrs import field, frozen
 
 from surehand.core.orchestration.condition import STANDARD, Conditions, Scene, View, holds
+from surehand.core.orchestration.definition import PlannedGoalStep
 from surehand.core.orchestration.events import (
     Action,
     ActionEnded,
@@ -96,7 +97,7 @@ def perform(around: Surroundings, run: WorkflowRun, command: Command, is_stoppin
             end = around.workflows.run(command, _digest(run, command))
             return ActionEnded(at=command.at, end=end, now=around.now())
         case RunTask():
-            return ActionEnded(at=command.at, end=_task(around, command), now=around.now())
+            return ActionEnded(at=command.at, end=_task(around, run, command), now=around.now())
         case CallTool():
             end_of_call = around.tools.call(command)
             return CallEnded(at=command.at, place=command.place, end=end_of_call, now=around.now())
@@ -113,8 +114,9 @@ def _digest(run: WorkflowRun, command: RunSkill) -> str:
     return skill.digest if isinstance(skill, CompiledSkill) else ""
 
 
-def _task(around: Surroundings, command: RunTask) -> StepEnd:
-    task = Task(id=command.task_id, goal=command.goal)
+def _task(around: Surroundings, run: WorkflowRun, command: RunTask) -> StepEnd:
+    template = run.step.goal if isinstance(run.step, PlannedGoalStep) else None
+    task = Task(id=command.task_id, goal=command.goal, goal_template=template, variables=run.variables)
     if around.task_runner is None:
         return in_doubt(command.task_id)
     try:
