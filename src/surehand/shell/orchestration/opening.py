@@ -10,10 +10,10 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from surehand.core.modes import ROWS, Start
-from surehand.core.orchestration.condition import STANDARD, Conditions
+from surehand.core.orchestration.condition import Conditions
 from surehand.core.orchestration.task import TaskRunner
 from surehand.shell.assembly import build_service
 from surehand.shell.config import BundleArguments, SandboxEngine, settings
@@ -28,29 +28,45 @@ from surehand.shell.service import Service
 PLANS: Final = "plans"
 
 
-def runner_over(service: Service, state_folder: Path, definitions: Definitions | None = None) -> WorkflowRunner:
+class Embedded(TypedDict, total=False):
+    """What an embedding program may add, besides tools, to what the steps work with; each has a default."""
+
+    task_runner: TaskRunner | None
+    conditions: Conditions
+    scene: SceneSource | None
+    world: WorldSource | None
+
+
+def runner_over(
+    service: Service,
+    state_folder: Path,
+    definitions: Definitions | None = None,
+    *,
+    tools: tuple[Tool, ...] = (),
+    **embedded: Unpack[Embedded],
+) -> WorkflowRunner:
     """What goes through plans with the workflows of a service.
 
     Args:
         service: Whose workflows the steps run.
         state_folder: Where the ledger lies.
-        definitions: Where the plans of today are found.
+        definitions: Where the plans of today are found; default: a run's own, pinned plan is the only one.
+        tools: What templates may call.
+        embedded: As ``open_plans`` takes it.
     """
-    return WorkflowRunner(state_folder / PLANS, Surroundings(workflows=ServedWorkflows(service)), definitions)
+    around = Surroundings(workflows=ServedWorkflows(service), tools=Tools(tools), **embedded)
+    return WorkflowRunner(state_folder / PLANS, around, definitions)
 
 
 @contextmanager
-def open_plans(  # noqa: PLR0913 - what an embedding program may add
+def open_plans(
     runs_dir: str | os.PathLike[str] | None = None,
     sandbox_engine: SandboxEngine | str | None = None,
     *,
     bundles: str | os.PathLike[str] | BundleArguments | None = None,
     definitions: Definitions | None = None,
     tools: tuple[Tool, ...] = (),
-    task_runner: TaskRunner | None = None,
-    conditions: Conditions = STANDARD,
-    scene: SceneSource | None = None,
-    world: WorldSource | None = None,
+    **embedded: Unpack[Embedded],
 ) -> Generator[WorkflowRunner]:
     """Go through plans with the workflows of an installation, as long as it is used.
 
@@ -60,10 +76,9 @@ def open_plans(  # noqa: PLR0913 - what an embedding program may add
         bundles: The folder of your own workflows, or all that is to be said about them; default: the sandbox.
         definitions: Where the plans of today are found; default: a run's own, pinned plan is the only one.
         tools: What templates may call.
-        task_runner: Who works on goals, if anybody does.
-        conditions: The kinds of conditions; ``STANDARD.added(...)`` adds your own.
-        scene: Sees what the page shows.
-        world: Knows what is tracked of the app.
+        embedded: ``task_runner`` works on goals; ``conditions`` are the kinds of conditions, to which
+            ``STANDARD.added(...)`` adds your own; ``scene`` sees what the page shows; ``world`` knows what is tracked
+            of the app.
 
     Raises:
         ConfigError: A setting is not understood, or the bundles cannot be read.
@@ -71,16 +86,8 @@ def open_plans(  # noqa: PLR0913 - what an embedding program may add
     said = bundles if isinstance(bundles, BundleArguments | None) else BundleArguments(folder=bundles)
     chosen = settings(runs_dir, sandbox_engine, bundles=said)
     service = build_service(chosen, ROWS[Start.SANDBOX if chosen.bundles is None else Start.PRODUCTION])
-    around = Surroundings(
-        workflows=ServedWorkflows(service),
-        tools=Tools(tools),
-        task_runner=task_runner,
-        conditions=conditions,
-        scene=scene,
-        world=world,
-    )
     try:
-        with WorkflowRunner(chosen.state_folder / PLANS, around, definitions) as runner:
+        with runner_over(service, chosen.state_folder, definitions, tools=tools, **embedded) as runner:
             yield runner
     finally:
         service.close()
