@@ -1,5 +1,6 @@
 """What an agent is told of a stopped run by ``get_run``, a repeat of its request, and ``get_run_report``."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,12 +12,16 @@ from surehand.core.attention.capability import DecisionRefusal
 from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door
 from surehand.core.attention.pause import DECIDE_SECONDS, Action, DeliveryState, ItemStatus
 from surehand.core.outcome.reasons import Outcome, RecordChanged
+from surehand.core.outcome.result import Mode
 from surehand.core.outcome.wording import OVERDUE
 from surehand.shell.api import Surehand
 from surehand.shell.attended.answers import awaited
 from surehand.shell.attended.desk import AttendedDesk
-from surehand.shell.clock import SystemClock
-from surehand.shell.store import open_store
+from surehand.shell.clock import SYSTEM_CLOCK, SystemClock
+from surehand.shell.store import open_restored, open_store
+from surehand.shell.store.attention import attention_of
+from surehand.shell.store.restored import accept_restored
+from surehand.shell.store.sqlite import LEDGER
 
 
 @pytest.fixture
@@ -109,6 +114,38 @@ class TestARunThatGoesOn:
         runs.window.release()
         with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
             assert outcome is hand.get_run(stopped.run_id).outcome
+
+
+class TestARestoredLedger:
+    """What waited for a person when a backup was made may have gone on since: it is told as doubt, and nothing else."""
+
+    def test_of_a_run_that_went_on_after_the_backup(self, tmp_path: Path) -> None:
+        folder, backup = tmp_path / "surehand", tmp_path / "backup.db"
+        folder.mkdir()
+        with closing(open_store(folder)) as store:
+            runs = StoppedRuns(store, folder)
+            waits, ended = runs.stop(), runs.stop()
+            decide(runs, ended, Action.REJECT)
+        shutil.copy(folder / LEDGER, backup)
+        with closing(open_store(folder)) as store:
+            part = attention_of(store)
+            assert part is not None
+            runs.store, runs.attention = store, part
+            decide(runs, waits, Action.CONTINUE)
+            runs.perform()
+            before = [store.load(run.run_id) for run in (waits, ended)]
+        shutil.copy(backup, folder / LEDGER)
+        with closing(open_restored(folder)) as restored:
+            accept_restored(restored, SYSTEM_CLOCK, Mode.SANDBOX)
+        with Surehand.open(tmp_path, sandbox_engine="simulated") as hand:
+            told = [hand.get_run(run.run_id) for run in (waits, ended)]
+
+        assert [(Outcome.DONE, RecordChanged.YES), (Outcome.DID_NOT_RUN, RecordChanged.NO)] == [
+            (record.result.outcome, record.result.record_changed) for record in before if record and record.result
+        ]
+        assert [(Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN), (Outcome.DID_NOT_RUN, RecordChanged.NO)] == [
+            (each.outcome, each.record_changed) for each in told
+        ]
 
 
 class Later(SystemClock):

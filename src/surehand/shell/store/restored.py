@@ -5,7 +5,7 @@ Laws of this module:
 - What the ledger says about a request is out of date. A later attempt may have saved, so no attempt follows any more.
 - A request that only the notes beside the ledger know is treated alike.
 - Each request gets its last answer through the gate and the phases, as every other answer. What was answered before
-  stays as it is.
+  stays as it is, but for what waited for a person: that may have gone on since.
 - The new epoch begins last: taking over can be repeated until it came to its end.
 """
 

@@ -5,6 +5,7 @@ Laws of this module:
 - Every text of SQL that reads or changes rows stands here, built from constants only.
   Values are bound, never written in.
 - A row that contradicts itself is damage, never a record.
+- A run that waited for a person when its ledger was restored may have gone on after the backup: it is told as doubt.
 """
 
 import sqlite3
@@ -48,6 +49,7 @@ SELECT {_COLUMNS} FROM runs WHERE {WAITING} AND NOT EXISTS (
 ) ORDER BY seq DESC LIMIT ?"""  # noqa: S608 - as above
 LEGS: Final = "SELECT result FROM continuations WHERE run_id = ? ORDER BY number"
 REJECTED: Final = "SELECT 1 FROM decisions WHERE run_id = ? AND status = 'rejected'"
+OUTDATED: Final = "SELECT 1 FROM pauses, ledger WHERE run_id = ? AND pauses.epoch <> ledger.epoch"
 LATE: Final = "SELECT result FROM late_reports WHERE run_id = ?"
 NOTE_LATE: Final = "INSERT OR IGNORE INTO late_reports VALUES (?, ?)"
 OLD_REFUSALS: Final = "SELECT count(*) FROM runs WHERE attempt = 0 AND created_at < ?"
@@ -126,15 +128,18 @@ def answered(link: sqlite3.Connection, record: RunRecord) -> RunRecord:
         return record
     texts = cast("list[tuple[str | None]]", link.execute(LEGS, (record.run_id,)).fetchall())
     ended = link.execute(REJECTED, (record.run_id,)).fetchone() is not None
-    if not texts and not ended:
+    outdated = link.execute(OUTDATED, (record.run_id,)).fetchone() is not None
+    if not (texts or ended or outdated):
         return record
-    from surehand.core.attention.review import answer_after, rejected  # noqa: PLC0415 - few runs were decided about
+    from surehand.core.attention.review import answer_after, interrupted, rejected  # noqa: PLC0415 - for few runs
 
     legs = [kept_result(text, record.run_id) for (text,) in texts if text is not None]
     if None in legs:
         return evolve(record, result=None)
-    known = (*(leg for leg in legs if leg is not None), *((rejected(record.result),) if ended else ()))
-    return evolve(record, result=answer_after(record.result, known, goes_on=(None,) in texts))
+    known = [leg for leg in legs if leg is not None]
+    known += [rejected(record.result)] if ended else []
+    known += [interrupted(record.result, crossed=True)] if outdated else []
+    return evolve(record, result=answer_after(record.result, tuple(known), goes_on=(None,) in texts))
 
 
 def row_of(record: RunRecord) -> Row:
