@@ -13,7 +13,15 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 from surehand.core.workflow import operation
-from surehand.core.workflow.operation import form_fields, graphql, holds, named_in_query, operations_meet
+from surehand.core.workflow.operation import (
+    Content,
+    alike,
+    form_fields,
+    graphql,
+    holds,
+    named_in_query,
+    operations_meet,
+)
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember, Operation
 
 JSON = "application/json"
@@ -222,8 +230,13 @@ class TestTheOneMutation:
             asks("type Create {x: Int}"),
             asks("mutation Create {x"),
             asks("mutation Create {x}}"),
+            asks("mutation Create {x(a: 1]}"),
+            asks("mutation Create {x(a: [1)}"),
+            asks("{x(a: [1)}"),
+            asks("{x}", operationName=7),
             asks("mutation Create {x}", id="kept"),
             asks("mutation Create {x}", extensions={"persistedQuery": {"sha256Hash": "0"}}),
+            asks("mutation Create {x}", extensions={"a": 1, "persistedQuery": {"sha256Hash": "0"}, "b": 2}),
             asks("mutation Create {x}", extensions="?"),
             asks("mutation Create {x}", QUERY="{x}"),
             json.dumps([{"query": "mutation Create {x}"}]).encode(),
@@ -239,6 +252,7 @@ class TestTheOneMutation:
         ],
     )
     def test_anything_else_is_none(self, body: bytes) -> None:
+        assert graphql(JSON, body) is None
         assert (False, False) == (holds(CREATE, JSON, body), holds(READ, JSON, body))
 
     @pytest.mark.parametrize(
@@ -246,6 +260,8 @@ class TestTheOneMutation:
         [
             asks("mutation Create {x}"),
             asks("mutation Create($v: X) {x} query Q {x}", operationName="Create", variables={"v": {"query": "{x}"}}),
+            asks("mutation Create($v: X) {x}"),
+            asks("mutation Create {x}", operationName="Create", variables={}, extensions={}),
             asks("mutation Create {x}", operationName=None, extensions={"clientLibrary": {"name": "x"}}),
             asks("fragment F on X {y} mutation Create {...F}", extensions=None),
         ],
@@ -255,9 +271,9 @@ class TestTheOneMutation:
         assert not holds(GraphqlOperation("create"), JSON, body)
 
     def test_a_document_too_long_to_be_read_is_none(self) -> None:
-        long = "#" * 300_000
+        longest = 256 * 1024
 
-        assert [True, False] == [holds(READ, JSON, asks("{x}" + more)) for more in ("#", long)]
+        assert [True, False] == [holds(READ, JSON, asks("{x}".ljust(size, "#"))) for size in (longest, longest + 1)]
         assert not holds(READ, JSON, asks("{x}", variables={"v": "x" * 5_000_000}))
         assert not holds(READ, JSON, b"[" * 100_000)
 
@@ -323,6 +339,8 @@ class TestFormsAreReadInOneWay:
             "do[save]=2",
             "do[save]",
             "do[save]=1;do[draft]=1",
+            "do[save]=1&x=2;y=3",
+            "do[save]=1&%zz=2",
             "do[save]=1&x=%zz",
             "do[save]=1&x=%ff",
             "do[save]=1&do[save]%00=2",
@@ -345,12 +363,51 @@ class TestFormsAreReadInOneWay:
             "text/plain",
             JSON,
             MULTIPART,
+            MULTIPART.replace("form-data", "mixed"),
             "multipart/form-data",
             "",
         ],
     )
     def test_another_type_holds_nothing(self, content_type: str) -> None:
         assert not holds(SAVE, content_type, b"do[save]=1")
+        assert content_type == MULTIPART or not holds(SAVE, content_type, parts(part("do[save]", "1")))
+
+    @pytest.mark.parametrize(
+        ("one", "other", "expected"),
+        [
+            ("do", "do", True),
+            ("do", "DO", True),
+            ("a.b", "a_b", True),
+            ("do", "do[save]", True),
+            ("do[save]", "do[save]", True),
+            ("do[save]", "do[draft]", False),
+            ("do", "done", False),
+        ],
+    )
+    def test_names_that_a_server_may_take_for_one(self, one: str, other: str, *, expected: bool) -> None:
+        assert (expected, expected) == (alike(one, other), alike(other, one))
+
+    @pytest.mark.parametrize(("body", "expected"), [("do[draft]=2&do[save]=1", True), ("DO[save]=1", False)])
+    def test_a_neighbour_is_no_twin_and_a_likeness_is_not_the_field(self, body: str, *, expected: bool) -> None:
+        assert [expected, expected] == [holds(field, FORM, body.encode()) for field in (SAVE, FormField("do[save]"))]
+
+    @pytest.mark.parametrize(("more", "expected"), [(1_999, True), (2_000, False)])
+    def test_a_form_has_so_many_fields_at_the_most(self, more: int, *, expected: bool) -> None:
+        encoded = ("do[save]=1" + "&x=1" * more).encode()
+        in_parts = parts(part("do[save]", "1"), *[part("x", "1")] * more)
+
+        assert [expected, expected] == [holds(SAVE, FORM, encoded), holds(SAVE, MULTIPART, in_parts)]
+
+    @pytest.mark.parametrize(("size", "expected"), [(4 * 1024 * 1024, True), (4 * 1024 * 1024 + 1, False)])
+    def test_a_body_has_so_many_bytes_at_the_most(self, size: int, *, expected: bool) -> None:
+        assert expected == holds(SAVE, FORM, b"do[save]=1&x=".ljust(size, b"x"))
+
+    def test_no_value_is_shown(self) -> None:
+        body = b"do=secret"
+        content = Content(FORM, body)
+
+        assert content.holds(FormField("do"))
+        assert "secret" not in repr((content, form_fields(FORM, body)))
 
 
 class TestFormsInParts:
@@ -402,6 +459,19 @@ class TestFormsInParts:
     )
     def test_a_twin_or_a_doubt_holds_nothing(self, body: bytes) -> None:
         assert not holds(SAVE, MULTIPART, body)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            parts(part("do[save]", "1").replace("\r\n", "xx", 1)),
+            parts(part("do[save]", "1xx").removesuffix("\r\n")),
+            parts(part("do[save]", "").removesuffix("\r\n\r\n")),
+            parts(part("do[save]", "1", "Content-Type: ?")).replace(b"?", b"\xff"),
+            parts(part("do[save]", "1")).replace(b"1\r\n", b"\xff\r\n"),
+        ],
+    )
+    def test_a_part_in_doubt_is_no_field_of_any_value(self, body: bytes) -> None:
+        assert form_fields(MULTIPART, body) is None
 
     @pytest.mark.parametrize("boundary", ["", "x" * 71, '"a b"', '"é"', f"{BOUNDARY}; boundary=x"])
     def test_a_boundary_in_doubt_holds_nothing(self, boundary: str) -> None:
@@ -540,7 +610,14 @@ class TestAnyBodyIsRead:
 
     @pytest.mark.parametrize(
         ("one", "names_of_query"),
-        [(READ, ["query", "OperationName", "id"]), (FormField("a.b"), ["a.b", "A_B", " a.b"]), (CALL, ["method"])],
+        [
+            (
+                READ,
+                ["query", "OperationName", "operation", "id", "queryId", "documentId", "doc_id", "extensions"],
+            ),
+            (FormField("a.b"), ["a.b", "A_B", " a.b"]),
+            (CALL, ["method"]),
+        ],
     )
     def test_a_query_may_say_it_too(self, one: Operation, names_of_query: list[str]) -> None:
         assert all(named_in_query(one, name) for name in names_of_query)
