@@ -303,34 +303,41 @@ class TestFormsThatAServerGivesAnew:
 
 
 class TestPagesThatTakeLong:
-    """A page that still asks its server, or is too busy to answer, is waited for as long as a page may load."""
+    """A page that still asks its server, or is too busy to answer, is waited for as long as a page may load.
+
+    So is a field that its script makes once it has everything, on a page whose heading was there at once.
+    """
 
     LATE = "<script>fetch('/data').then(() => document.body.append(late))</script>"
     BUSY = """<script>let rounds = 0; const work = () => {
         for (const end = Date.now() + 200; Date.now() < end; );
-        if (++rounds < 6) setTimeout(work); else document.body.append(late);
+        if (++rounds < 25) setTimeout(work); else document.body.append(late);
     }; setTimeout(work)</script>"""
     MADE = "<script>const late = Object.assign(document.createElement('h1'), {textContent: 'Late'})</script>"
+    FIELD = "<h1>Form</h1><script>const late = Object.assign(document.createElement('input'), {title: 'Late'})</script>"
     GATE = CheckPage(PageGate("/page", Target(TargetKind.ROLE, "Late", "heading")))
+    FILL = Fill(Target(TargetKind.ATTRIBUTE, "Late", attribute="title"), None, "x")
+    SHORT = Limits(wait_ms=3_000, open_ms=60_000)
 
-    def arrive(self, lab: Lab, site: Site, limits: Limits, script: str) -> object:
-        """Open the page, and check for what comes late; an answer is held until the usual time is over."""
+    def waited(self, lab: Lab, site: Site, command: CheckPage | Fill, html: str) -> object:
+        """Open the page, and begin with what comes late; an answer is held until the usual time is over."""
         hold = site.hold("/data")
-        site.pages["/page"] = f"<body>{self.MADE}{script}"
-        with lab.visit(site, limits=limits) as visit:
+        site.pages["/page"] = f"<body>{html}"
+        with lab.visit(site, limits=self.SHORT) as visit:
             assert visit.do(Open("/page")) == Done()
-            checking = visit.begin(self.GATE)
-            visit.ask(f"() => new Promise(done => setTimeout(done, {limits.wait_ms * 2}))")
+            waiting = visit.begin(command)
+            visit.ask(f"() => new Promise(done => setTimeout(done, {self.SHORT.wait_ms * 2}))")
             hold.go.set()
-            return checking.result(60)
+            return waiting.result(60)
 
-    def test_an_answer_that_is_on_its_way_is_waited_for(self, lab: Lab, site: Site) -> None:
-        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), self.LATE) == Done()
+    @pytest.mark.parametrize("script", [LATE, BUSY])
+    def test_what_tells_the_page_is_waited_for(self, lab: Lab, site: Site, script: str) -> None:
+        assert self.waited(lab, site, self.GATE, self.MADE + script) == Done()
 
-    def test_a_page_that_is_busy_is_waited_for(self, lab: Lab, site: Site) -> None:
-        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), self.BUSY) == Done()
+    @pytest.mark.parametrize("script", [LATE, BUSY])
+    def test_a_field_is_waited_for(self, lab: Lab, site: Site, script: str) -> None:
+        assert self.waited(lab, site, self.FILL, self.FIELD + script) == Done()
 
     def test_a_page_that_does_nothing_is_not(self, lab: Lab, site: Site) -> None:
-        nothing = "<p>Nothing</p>"
-
-        assert self.arrive(lab, site, Limits(wait_ms=300, open_ms=30_000), nothing) == WRONG_PAGE
+        assert self.waited(lab, site, self.GATE, "<p>Nothing</p>") == WRONG_PAGE
+        assert self.waited(lab, site, self.FILL, "<p>Nothing</p>") == Fault(FaultKind.TARGET_MISSING)

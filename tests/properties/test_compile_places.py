@@ -974,6 +974,31 @@ class TestReadBack:
         assert (source.path, source.link, source.record.path) == ("/notes", "/notes/*", "/notes/*")
         assert [item.name for item in source.fields] == ["note", "reporter"]
 
+    @pytest.mark.parametrize(
+        ("same_document", "heading", "expected"),
+        [
+            (True, "Add note", by_test_id("the note")),
+            (True, "Note", by_role("heading", "Note")),
+            (False, "Add note", by_role("heading", "Add note")),
+        ],
+    )
+    def test_a_page_that_was_never_loaded_is_not_known_by_what_stood_there_before(
+        self, same_document: bool, heading: str, expected: Target
+    ) -> None:
+        def looks(tape: Tape) -> None:
+            tape.shows(links=["/help", "/notes/78", "/notes/76"])
+            tape.click("Show", control=Control.LINK)
+            tape.arrive(place("/notes/78", heading), same_document=same_document)
+            tape.shows(
+                Showing(known=Known(event=3), rule=Rule.TEXT, candidates=once(by_test_id("the note"))),
+                Showing(known=Known(event=4), rule=Rule.TEXT, candidates=once(by_test_id("who reports"))),
+            )
+
+        source = bundle(played(Play(after_save=looks), evolve(SHAPE, reading="nothing"))).read_back.source
+
+        assert isinstance(source, PageRecords)
+        assert source.record == PageGate("/notes/*", expected)
+
     def test_the_page_at_an_address_that_the_row_names(self) -> None:
         made = bundle(demonstrate(evolve(ROW_SHAPE, reading="record"), VALUES))
 

@@ -97,10 +97,10 @@ class Tape:
         self.here = where
         return self.do(Opened(place=where))
 
-    def arrive(self, where: Place) -> int:
-        """A page that came by itself."""
+    def arrive(self, where: Place, *, same_document: bool = False) -> int:
+        """A page that came by itself, or only its address."""
         self.here = where
-        return self.do(Arrived(place=where))
+        return self.do(Arrived(place=where, same_document=same_document))
 
     def enter(  # noqa: PLR0913 - each is a fact of one event
         self,

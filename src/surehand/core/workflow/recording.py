@@ -105,9 +105,13 @@ class Opened:
 
 @frozen(kw_only=True)
 class Arrived:
-    """A new page is there, by a link, a form, or the page's own script."""
+    """A new page is there, by a link, a form, or the page's own script.
+
+    ``same_document`` says that only the address is new: what stands there may have stood there before.
+    """
 
     place: Place
+    same_document: bool = False
 
 
 @frozen(kw_only=True)

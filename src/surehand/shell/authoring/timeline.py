@@ -104,7 +104,7 @@ class Timeline:
         """A new page: opened by hand, reached by the page, loaded again, or gone back to."""
         action: Action
         if isinstance(report, Moved):
-            action = Happened(what="went_back") if report.back else Arrived(place=report.place)
+            action = Happened(what="went_back") if report.back else Arrived(place=report.place, same_document=True)
         elif report.how == "reload":
             action = Happened(what="reloaded")
         elif report.how == "back_forward":

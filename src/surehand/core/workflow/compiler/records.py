@@ -302,6 +302,9 @@ def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]
     record = gate(search.pages, places, search.names, found[0][1] if found else None)
     if record is None:
         return
+    if found and record.landmark in search.pages.common and _never_loaded(search, record.path):
+        # What stood there at another address already may be gone when the page is loaded; what is read there is not.
+        record = evolve(record, landmark=found[0][1])
     read, shown = tuple(each for each, _ in found), tuple(PageField(each.member, target) for each, target in found)
     address = _address(search, record.path, places)
     if _ANY not in address:
@@ -311,6 +314,17 @@ def _page_source(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[Found]
     if listing is not None:
         source = PageRecords(listing.path, listing.landmark, listing.link, record, shown)
         yield Found(kind=Option.PAGES, source=source, effect=Effect.CREATE, fields=read)
+
+
+def _never_loaded(search: Search, path: str) -> bool:
+    """Whether pages of this form were reached by a change of the address alone."""
+    arrivals = [
+        (action, template((action.place.path,), _names(search, number), (shown.known,)))
+        for number, shown in enumerate(search.shown)
+        for event in shown.recording.events
+        if isinstance(action := event.action, Arrived | Opened)
+    ]
+    return all(isinstance(each, Arrived) and each.same_document for each, its in arrivals if its == path)
 
 
 def _page_fields(search: Search, pages: tuple[PageSeen, ...]) -> Iterator[tuple[ReadSlot, Target]]:

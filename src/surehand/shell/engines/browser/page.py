@@ -176,10 +176,11 @@ class RunPage:
     # Acting
 
     async def _act(self, command: Action) -> Done | Fault:
+        kind = await self._view.wait_for_any(self._view.find_here(command.target, command.row))
         answer = command.dialog if isinstance(command, Click) else None
         self._view.dialogs.expect(answer)
         self._view.traffic.forget()
-        kind = await self._hand.act(command)
+        kind = kind or await self._hand.act(command)
         if answer is not None and kind is None and self._view.surprise() is None:
             kind = await self._dialog_missing()
         await self._rest()

@@ -12,8 +12,9 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from attrs import evolve, frozen
@@ -191,25 +192,33 @@ class View:
         return 0 if answer is None else answer.status
 
     async def wait_for(self, gate: PageGate) -> FaultKind | None:
-        """Wait until the gate holds.
+        """Wait until the gate holds."""
+        address = Address(self._origin, gate)
+        landmark = find_target(find_at(self.page, address), gate.landmark)
+        if not await self._comes(partial(self._holds, address, landmark)):
+            return self.surprise() or await self.wrong_page()
+        held_back, self._held_back = self._held_back, False
+        return FaultKind.PAGE_UNEXPECTED if held_back else self.surprise()
+
+    async def wait_for_any(self, element: Locator) -> FaultKind | None:
+        """Wait until something that the page's gate does not tell is there, as a field that a script makes."""
+        return None if await self._comes(partial(_is_there, element)) else self.surprise() or await self.why(element)
+
+    async def _comes(self, holds: Callable[[], Awaitable[bool]]) -> bool:
+        """Wait until something holds; whether it came to that before anything else happened.
 
         A page that still asks its server for something, or is too busy to answer, is not another page yet: it may take
         as long as a page may take to load.
         """
-        address = Address(self._origin, gate)
-        landmark = find_target(find_at(self.page, address), gate.landmark)
         latest, deadline = time.monotonic() + self.limits.load_seconds, self.deadline()
         begun = time.monotonic()
-        while not await self._holds(address, landmark):
-            if kind := self.surprise():
-                return kind
+        while not await holds():
             deadline = deadline + time.monotonic() - begun if self.traffic.is_quiet else self.deadline()
-            if self.is_over(min(deadline, latest)):
-                return await self.wrong_page()
+            if self.surprise() or self.is_over(min(deadline, latest)):
+                return False
             await asyncio.sleep(LOOK_AGAIN)
             begun = time.monotonic()
-        held_back, self._held_back = self._held_back, False
-        return FaultKind.PAGE_UNEXPECTED if held_back else self.surprise()
+        return True
 
     async def _holds(self, address: Address, landmark: Locator) -> bool:
         with suppress(Error):
@@ -306,6 +315,12 @@ class View:
 
     def _note_crash(self, _page: Page) -> None:
         self._crashed = True
+
+
+async def _is_there(element: Locator) -> bool:
+    with suppress(Error):
+        return await element.count() > 0
+    return False
 
 
 async def ask(element: Locator, how: str, given: object = None) -> list[str]:
