@@ -274,6 +274,7 @@ class TestWhatCannotBeRead:
             path.write_bytes(other.read_bytes())
 
         assert [check] == [each.value for each in fails(place.registry(), folder)]
+        assert (kind == CERTIFIED) is place.registry().still_admits(folder.digest)
 
     @pytest.mark.parametrize("content", [b"short", bytes(32), None])
     def test_the_machine_s_key(self, place: Place, content: bytes | None) -> None:
@@ -284,6 +285,7 @@ class TestWhatCannotBeRead:
             path.write_bytes(content)
 
         assert (FailedCheck.NOT_CERTIFIED, FailedCheck.NOT_ADMITTED) == fails(place.registry(), folder)
+        assert not place.registry().still_admits(folder.digest)
 
     def test_a_damaged_key_signs_nothing_and_is_not_replaced(self, place: Place) -> None:
         folder = place.bundle()

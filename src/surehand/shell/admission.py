@@ -218,10 +218,11 @@ class Registry:
         return tuple(self._listed())
 
     def still_admits(self, bundle: str) -> bool:
-        """Whether a bundle that runs already may go on: one that was never admitted here, or is so now."""
-        standings = [
-            each.standing for each in self.admissions() if each.record is not None and each.record.bundle == bundle
-        ]
+        """Whether a bundle that runs already may go on: one that was never admitted here, or is so now.
+
+        A file that bears its name and cannot be read, or was not signed by the key of now, says that it was.
+        """
+        standings = [each.standing for each in self._listed(f"{bundle}.*.json")]
         return not standings or any(isinstance(each, InForce) for each in standings)
 
     def gate_facts(
@@ -276,9 +277,9 @@ class Registry:
     def _read(self, kind: str, bundle: str, policy: str) -> bytes | None:
         return _content(self._path(kind, bundle, policy))
 
-    def _listed(self) -> Iterator[Listed]:
+    def _listed(self, names: str = "*.json") -> Iterator[Listed]:
         key, now = self._key(), self.now()
-        for path in sorted((self._folder / ADMITTED).glob("*.json")):
+        for path in sorted((self._folder / ADMITTED).glob(names)):
             bundle, _, policy = path.stem.partition(".")
             content = _content(path)
             opened = open_record(content, AdmissionRecord, key)
