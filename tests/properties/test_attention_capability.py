@@ -1,5 +1,6 @@
 """A capability binds everything that was decided about, and counts for its time only."""
 
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from support.stores import run_id
 from surehand.core.attention.capability import (
     CODE_LENGTH,
     CODE_SIGNS,
+    CODE_TRIES,
     DecisionRefusal,
     Instants,
     VerifiedCapability,
@@ -140,6 +142,36 @@ def answered(what: KeptPause, digest: str, action: Action = Action.CONTINUE, now
             raise AssertionError
 
 
+#: What this version makes of the pause, the issue and the key of these tests.
+DIGESTS: dict[str, str] = {
+    "seal": "cf4045b130ddd500d43df54fadfff0495048d363bca41fd79b3f4d5447bfdf63",
+    "capability": "b53c163826c63934195a1c3d19cc77ccdf262fc24bf49b22f491c3fe75a0c487",
+    "inputs": "063446d79d35989e7c3a7fc3617519df56526528f76d2a9190f20738ed9af43f",
+    "key": "ef7b25d19f20a994288fef940ad491f95571db8893722fae6c289a72d49c023c",
+    "continue": "8G08HS",
+    "skip": "PS2NAQ",
+}
+
+
+class TestEarlierVersions:
+    """What was sealed, issued and shown before an update counts after it: no digest and no code changes its making."""
+
+    def test_every_digest_is_made_as_before(self) -> None:
+        skippable = kept(pause(skippable=True))
+
+        assert DIGESTS == {
+            "seal": seal_of(KEY, pause()),
+            "capability": capability_digest(KEY, kept()),
+            "inputs": inputs_digest(KEY, "add_triage_note", {"note": "seen at ten"}),
+            "key": derived_key(KEY, "evidence").hex(),
+            "continue": code_of(KEY, kept(), Action.CONTINUE),
+            "skip": code_of(KEY, skippable, Action.SKIP),
+        }
+
+    def test_a_refusal_is_told_by_the_name_of_its_member(self) -> None:
+        assert [each.name.lower() for each in DecisionRefusal] == [each.value for each in DecisionRefusal]
+
+
 class TestVerification:
     """What was presented counts for this pause, this action and now, or is refused by a closed code."""
 
@@ -191,6 +223,11 @@ class TestVerification:
         changed = evolve(kept(), pause=evolve(pause(), **change))
 
         assert answered(changed, capability_digest(KEY, changed)) is DecisionRefusal.PAUSE_CHANGED
+
+    def test_a_seal_that_is_no_text_is_refused(self) -> None:
+        broken = evolve(kept(), seal="\ud800")
+
+        assert answered(broken, capability_digest(KEY, kept())) is DecisionRefusal.PAUSE_CHANGED
 
     def test_nobody_makes_a_verified_one(self) -> None:
         with pytest.raises(TypeError, match="never made"):
@@ -300,8 +337,15 @@ class TestCode:
     def test_it_has_six_plain_signs(self) -> None:
         code = code_of(KEY, kept(), Action.CONTINUE)
 
-        assert CODE_LENGTH == len(code)
+        assert 6 == CODE_LENGTH == len(code)
         assert set(code) <= set(CODE_SIGNS)
+
+    def test_no_sign_is_taken_for_another(self) -> None:
+        assert set(string.digits + string.ascii_uppercase) - set("ILOU") == set(CODE_SIGNS)
+        assert 32 == len(CODE_SIGNS)
+
+    def test_a_few_wrong_ones_end_it(self) -> None:
+        assert 5 == CODE_TRIES
 
     def test_it_differs_between_actions_and_issues(self) -> None:
         again = kept(pause(), issue(), issue(2))
@@ -316,6 +360,9 @@ class TestCode:
     @pytest.mark.parametrize("typed", ["AB10-Z9", "ab10z9", " a b 1 o z 9 ", "ABIOZ9", "ABLOZ9"])
     def test_people_may_type_it_their_way(self, typed: str) -> None:
         assert same_code("AB10Z9", typed)
+
+    def test_what_is_no_text_is_wrong(self) -> None:
+        assert not same_code("AB10Z9", "\ud800")
 
     @given(st.text(max_size=12))
     def test_anything_else_is_wrong(self, typed: str) -> None:
