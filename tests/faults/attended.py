@@ -4,13 +4,15 @@ Laws of this module:
 
 - The judge is the app's own file: how many writes reached it. The answer of the run has to admit every one.
 - After each kill the same key is asked again, and nothing more happens; a run that stopped before the boundary goes on
-  in the window of another worker, and is saved once.
+  in the window of another worker, and is saved once. Behind the boundary another worker reads the record again, by what
+  was sealed before the save, and says what is there.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -21,10 +23,12 @@ from support.attended_worker import KILL, POINTS
 from support.browser import eventually
 from support.stores import MEMORY_DISK
 from surehand.core.attention import continuation, review
-from surehand.core.attention.decision import DecisionStatus
-from surehand.core.attention.pause import Action
+from surehand.core.attention.decision import DecisionStatus, Finding
+from surehand.core.attention.pause import Action, KeptPause
+from surehand.core.attention.review import bare_pause
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
+from surehand.shell.attended import desk
 from surehand.shell.locks import is_alive
 
 #: How the decision ends, by where the worker is killed.
@@ -79,16 +83,40 @@ def _judged(office: AttendedBench, point: str) -> Iterator[str]:
         yield "the same key has another receipt"
     if receipt.status is DecisionStatus.HALTED and answer.outcome is Outcome.NEEDS_REVIEW:
         yield from _goes_on_elsewhere(office, stopped.run_id, item.id)
+    if receipt.status is DecisionStatus.DELIVERY_UNCERTAIN:
+        yield from _read_elsewhere(office, stopped.run_id)
 
 
-def _goes_on_elsewhere(office: AttendedBench, run_id: str, item_id: str) -> Iterator[str]:
-    """Another worker opens the window again, and the run goes on there."""
+def _read_elsewhere(office: AttendedBench, run_id: str) -> Iterator[str]:
+    """Another worker reads the record again: it finds what reached the app, and changes no answer."""
+    before, item = office.answer(run_id), office.item_of(run_id)
+    if Action.RECONCILE not in item.allowed_actions:
+        yield "a save that may have gone through cannot be read again"
+        return
+    with _another_worker(office):
+        receipt = office.ended(office.ask(Action.RECONCILE, item), run_id)
+    expected = Finding.SAVED_AS_INTENDED if office.writes() else Finding.NOT_FOUND
+    if receipt.finding is not expected:
+        yield f"read again as {receipt.finding} where the app says {expected.value}"
+    if office.answer(run_id) != before:
+        yield "reading again changed the answer"
+
+
+@contextmanager
+def _another_worker(office: AttendedBench) -> Generator[None]:
+    """A worker for a block, in the place of one that was killed."""
     with patch.dict(os.environ):
         os.environ.pop(KILL, None)
         worker = office.bench.executor
         assert worker is not None
         # A process that was killed has let go of its lock a moment before it counts as ended.
         assert eventually(lambda: is_alive(office.bench.folder, worker.owner_token))
+        yield
+
+
+def _goes_on_elsewhere(office: AttendedBench, run_id: str, item_id: str) -> Iterator[str]:
+    """Another worker opens the window again, and the run goes on there."""
+    with _another_worker(office):
         office.desk.ask_opening(item_id)
         if not eventually(lambda: office.item_of(run_id).has_window):
             yield "no other worker opened the window"
@@ -119,6 +147,11 @@ def _as_before(first: RunResult, *, crossed: bool) -> RunResult:
     return review.interrupted(first, crossed=False)
 
 
+def _without_baseline(*given: Any) -> KeptPause:  # noqa: ANN401 - as the function that it stands for
+    """A pause of a doubt that nothing was sealed for."""
+    return bare_pause(*given[:5])
+
+
 def _retryable(_before: RunResult, now: RunResult) -> RunResult:
     return now
 
@@ -135,6 +168,7 @@ CONTROLS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
         patch.object(review, "after_review", _retryable),
     ),
     "an engine that writes before the boundary": ("cross.before", {"early": True}, patch.dict(os.environ)),
+    "a reading that goes by no baseline": ("write.after", {}, patch.object(desk, "bare_pause", _without_baseline)),
 }
 
 

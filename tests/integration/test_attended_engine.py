@@ -1,6 +1,7 @@
 """Stopped runs in a real browser: the person works in the live window, and the run goes on from there."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -12,13 +13,19 @@ from support.attended import CHOOSING, FORM, Office, WatchedEngine, choice_site,
 from support.browser import NOTE_BUNDLE, Site, button
 from surehand.core.attention.capability import DecisionRefusal
 from surehand.core.attention.decision import DecisionStatus, Finding
+from surehand.core.attention.evidence import Value
 from surehand.core.attention.pause import Action, DeliveryState, ItemStatus
+from surehand.core.attention.review import bare_pause_id
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.core.workflow import replay
-from surehand.core.workflow.bundle import ClickStep
+from surehand.core.workflow.bundle import ClickStep, bundle_digest
+from surehand.core.workflow.commands import Records
 from surehand.core.workflow.target import PageGate
+from surehand.shell.attended.sealing import EvidenceFiles
+from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser import live, performing
+from surehand.shell.identity import attention_key
 from surehand.shell.sandbox.process import SandboxApp
 from surehand.shell.sandbox.workflow import sandbox_bundle
 
@@ -301,6 +308,42 @@ class TestReconcile:
         reread = room.desk.item(item.id)
         assert reread is not None
         assert reread.status is ItemStatus.RECONCILED
+
+
+class TestBeforeTheSave:
+    """Before a save is asked for, its records as they are then are told, so that a reading can go by them."""
+
+    def test_the_baseline_is_told_before_anything_is_sent(self, tmp_path: Path, site: Site) -> None:
+        told: list[tuple[str, Records, int]] = []
+
+        def note(job: Job, baseline: Records) -> None:
+            told.append((job.run_id, baseline, len(site.posts)))
+
+        with watched_engine(tmp_path, before_save=note) as engine, office(tmp_path / "state", engine) as room:
+            stopped = room.run(CHOOSING, NOTE, site.target)
+            before = list(told)
+            room.engine.by_hand(open_right)
+            room.decide(Action.CONTINUE)
+            room.run(CHOOSING, {"note": "another"}, site.target)
+
+        assert (before, len(site.posts)) == ([], 1)
+        assert told == [(stopped.run_id, Records(()), 0)]
+
+    def test_what_was_sealed_goes_with_an_answer_that_is_no_doubt(self, tmp_path: Path, site: Site) -> None:
+        state = tmp_path / "state"
+        files = EvidenceFiles(state, attention_key(state))
+        seals = partial(performing.seal_before_save, files)
+        site.pages["/choose"] = FORM.replace("New note", "Choose")
+        with watched_engine(tmp_path, before_save=seals) as engine, office(state, engine) as room:
+            done = room.run(CHOOSING, NOTE, site.target)
+            sealed = files.opened(bare_pause_id(done.run_id), done.run_id, bundle_digest(CHOOSING))
+            room.performer.ended(evolve(done, record_saved=False))
+            kept = files.kept()
+            room.performer.ended(done)
+
+        assert sealed is not None
+        assert (sealed.evidence.baseline, sealed.evidence.inputs) == ((), (Value("note", NOTE["note"]),))
+        assert (kept, files.kept()) == ((bare_pause_id(done.run_id),), ())
 
 
 class TestEvidence:

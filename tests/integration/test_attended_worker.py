@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from support.attended_bench import AttendedBench, attended_bench
-from support.attended_worker import HELD, HELD_LATER, PLAIN
+from support.attended_worker import HELD, HELD_LATER, KILL, PLAIN
 from support.browser import eventually
 from surehand.core.attention.capability import DecisionRefusal
-from surehand.core.attention.decision import DecisionStatus
+from surehand.core.attention.decision import DecisionStatus, Finding
 from surehand.core.attention.pause import Action
 from surehand.core.outcome.reasons import Outcome, Reason
 from surehand.shell.locks import is_alive
@@ -69,7 +69,7 @@ class TestInterleaving:
         refused = office.desk.refused(1)[0]
         let_go(office)
 
-        assert (answer.outcome, len(cards)) == (Outcome.NEEDS_REVIEW, 1)
+        assert (answer.outcome, len(cards)) == (Outcome.RUNNING, 1)
         assert (office.desk.receipt(second.idempotency_key), refused.refusal) == (None, DecisionRefusal.IN_PROGRESS)
         assert office.ended(request, stopped.run_id).status is DecisionStatus.COMPLETED
 
@@ -127,3 +127,23 @@ class TestTheEndOfAServer:
         assert (taught.status, before.has_window) == (DecisionStatus.NEEDS_DEMONSTRATION, False)
         assert Action.CONTINUE not in before.allowed_actions
         assert (receipt.status, writes, alive) == (DecisionStatus.COMPLETED, ["stops"], True)
+
+
+class TestAfterADeathBehindTheBoundary:
+    """A run whose worker died behind the boundary is read again by another one, by what was sealed before the save."""
+
+    def test_a_run_that_nobody_decided_about(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with attended_bench(tmp_path, kill="write.after") as office:
+            doubtful = office.bench.finished("first", note=PLAIN)
+            item = office.item_of(doubtful.run_id)
+            monkeypatch.delenv(KILL)
+            executor = office.bench.executor
+            assert executor is not None
+            assert eventually(lambda: is_alive(office.bench.folder, executor.owner_token))
+            receipt = office.ended(office.ask(Action.RECONCILE, item), doubtful.run_id)
+            kept = office.desk.evidence(item.id)
+
+        assert (doubtful.outcome, office.writes()) == (Outcome.NOT_SURE_IF_SAVED, [PLAIN])
+        assert (receipt.status, receipt.finding) == (DecisionStatus.RECONCILED, Finding.SAVED_AS_INTENDED)
+        assert kept is not None
+        assert [value.text for value in kept.identity] == ["SYN-1042", "Ada Example", "1901-03-14"]

@@ -5,10 +5,11 @@ from itertools import product
 import pytest
 from attrs import evolve
 
-from support.attention import KEY, NOW, OTHER_KEY, STOPPED, asked, instants, issue, kept, pause, review
+from support.attention import EVIDENCE, KEY, NOW, OTHER_KEY, STOPPED, asked, instants, issue, kept, pause, review
 from support.stores import BROKEN, DONE, ENDED_BY_PERSON, GOING_ON, TIMED_OUT, draft, refusal, result_of, run_id
-from surehand.core.attention.capability import capability_digest, seal_of
+from surehand.core.attention.capability import capability_digest, inputs_digest, seal_of
 from surehand.core.attention.decision import Decision, DecisionStatus, Finding
+from surehand.core.attention.evidence import Opened, SealedEvidence, values_of
 from surehand.core.attention.pause import (
     DECIDE_SECONDS,
     IN_WINDOW,
@@ -126,6 +127,22 @@ class TestBarePause:
 
         assert (Action.REJECT, Action.TEACH, Action.ESCALATE) == offered["stopped"]
         assert (Action.TEACH, Action.ESCALATE) == offered["doubt"]
+
+    @pytest.mark.parametrize("has_baseline", [True, False])
+    def test_a_doubt_is_read_again_by_what_was_sealed_before_its_save(self, has_baseline: bool) -> None:
+        evidence = SealedEvidence(inputs=values_of({"note": "a"}), baseline=() if has_baseline else None)
+        unsent, doubt = (
+            bare_pause(KEY, RECORD, ANSWERS[name], instants(), (), Opened(EVIDENCE, evidence)).pause
+            for name in ("stopped", "doubt")
+        )
+
+        assert [has_baseline, False] == [
+            Action.RECONCILE in allowed_actions(each, has_window=False) for each in (doubt, unsent)
+        ]
+        assert [(EVIDENCE, has_baseline), ("", False)] == [
+            (each.evidence, each.has_baseline) for each in (doubt, unsent)
+        ]
+        assert inputs_digest(KEY, RECORD.workflow or "", {"note": "a"}) == doubt.inputs
 
     def test_a_call_of_no_workflow_has_one_too(self) -> None:
         nameless = refusal(1)

@@ -19,7 +19,7 @@ from support.attention import STOPPED
 from support.service import CANCELED, DONE
 from surehand.core.outcome.evidence import Evidence
 from surehand.core.outcome.result import EngineName
-from surehand.core.workflow.commands import Records, RecordsUnavailable
+from surehand.core.workflow.commands import Record, Records, RecordsUnavailable
 from surehand.shell.engines.base import Boundary, Job, Stop, WindowGoneError
 from surehand.shell.engines.browser import duty, worker
 from surehand.shell.store.sqlite_attention import SqliteAttention
@@ -50,6 +50,16 @@ HELD: Final = "plain and held"
 HELD_LATER: Final = "stops and is held"
 
 
+#: What every record of the app holds beside its note.
+SAVED: Final = {
+    "record_number": "SYN-1042",
+    "patient": "Ada Example",
+    "date_of_birth": "1901-03-14",
+    "urgency": "Routine",
+    "author": "Surehand Sandbox",
+}
+
+
 def die_at(point: str) -> None:
     """Die, if it is the point at which this process is to be killed."""
     if os.environ.get(KILL) == point:
@@ -59,8 +69,16 @@ def die_at(point: str) -> None:
 class ScriptedEngine:
     """Stops every run whose note is not plain, and writes one line when it may."""
 
-    def __init__(self, journal_folder: Path, *, attended: bool = False, **settings: object) -> None:
+    def __init__(
+        self,
+        journal_folder: Path,
+        *,
+        before_save: Callable[[Job, Records], None] = lambda _job, _baseline: None,
+        attended: bool = False,
+        **settings: object,
+    ) -> None:
         del journal_folder, settings
+        self._before_save = before_save
         self._attended = attended
         self._app = Path(os.environ[APP])
         self._jobs: dict[str, Job] = {}
@@ -100,6 +118,7 @@ class ScriptedEngine:
             time.sleep(0.005)
 
     def _save(self, job: Job, boundary: Boundary) -> Evidence:
+        self._before_save(job, self._records())
         if EARLY in os.environ:
             self._write(job)
         if boundary.stop_requested() or not boundary.cross():
@@ -142,9 +161,13 @@ class ScriptedEngine:
         return None
 
     def reread(self, job: Job, old: frozenset[str], boundary: Boundary) -> Records | RecordsUnavailable:
-        """There is nothing to be read."""
+        """Read the app."""
         del job, old, boundary
-        return RecordsUnavailable()
+        return self._records()
+
+    def _records(self) -> Records:
+        lines = self._app.read_text(encoding="utf-8").splitlines() if self._app.exists() else []
+        return Records(tuple(Record(f"n-{number}", {**SAVED, "note": line}) for number, line in enumerate(lines)))
 
     def show(self, run_id: str) -> None:
         """There is nothing to be seen."""

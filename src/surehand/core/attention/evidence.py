@@ -81,6 +81,19 @@ class SealedEvidence:
     local: LocalEvidence = field(factory=LocalEvidence, repr=False)
 
 
+@frozen
+class Opened:
+    """Evidence as it was found under its seal.
+
+    Args:
+        digest: SHA-256 of the sealed file.
+        evidence: What it holds.
+    """
+
+    digest: str
+    evidence: SealedEvidence
+
+
 def values_of(texts: Mapping[str, str]) -> tuple[Value, ...]:
     """Texts by name as they are kept, in one order."""
     return tuple(Value(name, texts[name]) for name in sorted(texts))

@@ -6,7 +6,8 @@ Laws of this module:
 - After a review nothing is retryable: an end that says nothing ran leaves what stood before.
 - Doubt and proof never flip. Only an answer that waits for a person can be replaced.
 - While a continuation goes on, the run does: until it ended, nobody is told that nothing was written.
-- A finished run that waits for a person stands in the queue, whether it left a pause or not.
+- A finished run that waits for a person stands in the queue, whether it left a pause or not. What it sealed before its
+  save is what it can be read again by.
 """
 
 import hashlib
@@ -18,10 +19,12 @@ from surehand.core.attention.capability import (
     actions_of,
     capability_digest,
     expiry,
+    inputs_digest,
     issue_at,
     seal_of,
 )
 from surehand.core.attention.decision import Decision, DecisionStatus, Review, is_over, settling
+from surehand.core.attention.evidence import Opened, texts_of
 from surehand.core.attention.pause import (
     DECIDE_SECONDS,
     ENDING,
@@ -114,8 +117,18 @@ def _facts(first: RunResult) -> CallFacts:
     return CallFacts(run_id=first.run_id, mode=first.mode, engine=first.engine, attempt=first.attempt)
 
 
-def bare_pause(
-    key: bytes, record: RunRecord, result: RunResult, instants: Instants, lineage: tuple[str, ...] = ()
+def bare_pause_id(run_id: str) -> str:
+    """The name of the pause of a run that waits for a person and left none."""
+    return "att_" + hashlib.sha256(f"surehand.bare-pause/v1\0{run_id}".encode()).hexdigest()[:24]
+
+
+def bare_pause(  # noqa: PLR0913, PLR0917 - what is known of one run, each part of it by another
+    key: bytes,
+    record: RunRecord,
+    result: RunResult,
+    instants: Instants,
+    lineage: tuple[str, ...] = (),
+    before_save: Opened | None = None,
 ) -> KeptPause:
     """The pause of a run that waits for a person and left none.
 
@@ -125,19 +138,22 @@ def bare_pause(
         result: Its answer.
         instants: Now.
         lineage: The pauses of the run before it, oldest first.
+        before_save: What was sealed before its save was asked for, under the name of this pause.
     """
-    unsent = result.record_changed is RecordChanged.NO
+    unsent, workflow = result.record_changed is RecordChanged.NO, record.workflow or ""
+    found = None if unsent else before_save
     pause = Pause(
-        pause_id="att_" + hashlib.sha256(f"surehand.bare-pause/v1\0{record.run_id}".encode()).hexdigest()[:24],
+        pause_id=bare_pause_id(record.run_id),
         run_id=record.run_id,
-        workflow=record.workflow or "",
+        workflow=workflow,
         bundle=record.bundle,
         category=PauseCategory.OPERATOR_REVIEW,
         before_save=False,
         delivery=DeliveryState.NOT_DELIVERED if unsent else DeliveryState.UNKNOWN,
         lineage=lineage,
-        inputs="",
-        evidence="",
+        inputs="" if found is None else inputs_digest(key, workflow, texts_of(found.evidence.inputs)),
+        evidence="" if found is None else found.digest,
+        has_baseline=found is not None and found.evidence.baseline is not None,
         created_at=max(record.created_at, 0),
     )
     return KeptPause(pause=pause, seal=seal_of(key, pause), issues=(issue_at(instants, 1, "", DECIDE_SECONDS),))

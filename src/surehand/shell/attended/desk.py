@@ -54,7 +54,7 @@ from surehand.core.attention.decision import (
 )
 from surehand.core.attention.evidence import LocalEvidence
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
-from surehand.core.attention.review import bare_pause, item_of
+from surehand.core.attention.review import bare_pause, bare_pause_id, item_of
 from surehand.core.schema import Text, matches
 from surehand.shell.attended.instants import instants_of
 from surehand.shell.attended.keeping import issue_anew
@@ -444,5 +444,6 @@ class AttendedDesk:
             for record in self.store.without_pause(_ADOPTED_AT_ONCE):
                 if record.result is not None:
                     earlier = self.store.lineage(record.run_id)
-                    bare = bare_pause(self.files.key, record, record.result, self._instants(), earlier)
+                    sealed = self.files.opened(bare_pause_id(record.run_id), record.run_id, record.bundle)
+                    bare = bare_pause(self.files.key, record, record.result, self._instants(), earlier, sealed)
                     self.store.keep_pause(bare)

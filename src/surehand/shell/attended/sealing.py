@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from surehand.core.attention.capability import derived_key
-from surehand.core.attention.evidence import SealedEvidence
+from surehand.core.attention.evidence import Opened, SealedEvidence
 from surehand.core.attention.pause import Pause
 from surehand.core.signature import signed_form
 from surehand.core.wire import from_wire, to_wire
@@ -60,15 +60,20 @@ class EvidenceFiles:
 
     def read(self, pause: Pause) -> SealedEvidence | None:
         """The evidence of a pause; ``None`` when there is none that this key opens and the pause names."""
+        found = self.opened(pause.pause_id, pause.run_id, pause.bundle)
+        return None if found is None or found.digest != pause.evidence else found.evidence
+
+    def opened(self, pause_id: str, run_id: str, bundle: str) -> Opened | None:
+        """What lies sealed under the name of a pause that may not be kept yet; ``None`` when there is nothing of it."""
         try:
-            sealed = read_private(self._path(pause.pause_id))
-            if hashlib.sha256(sealed).hexdigest() != pause.evidence:
-                return None
-            bound = _bound_to(pause.pause_id, pause.run_id, pause.bundle)
-            plain = self._cipher().decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bound)
-            return from_wire(json.loads(plain), SealedEvidence).value_or(None)
+            sealed = read_private(self._path(pause_id))
+            plain = self._cipher().decrypt(
+                sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bound_to(pause_id, run_id, bundle)
+            )
+            evidence = from_wire(json.loads(plain), SealedEvidence).value_or(None)
         except (OSError, UnsafeFileError, InvalidTag, ValueError):
             return None
+        return None if evidence is None else Opened(hashlib.sha256(sealed).hexdigest(), evidence)
 
     def drop(self, pause_id: str) -> None:
         """Forget the evidence of a pause, if there is any.

@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO, Final
@@ -23,6 +24,7 @@ from attrs import field, frozen
 from surehand.core.outcome.evidence import Evidence
 from surehand.core.outcome.result import Mode, RunResult
 from surehand.core.request.record import RunRecord
+from surehand.core.workflow.commands import Records
 from surehand.shell.admission import Registry
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
@@ -41,7 +43,7 @@ from surehand.shell.engines.browser.messages import (
     decode,
     encode,
 )
-from surehand.shell.engines.browser.performing import Performer
+from surehand.shell.engines.browser.performing import Performer, seal_before_save
 from surehand.shell.engines.browser.readback import Network
 from surehand.shell.execution import execute_run
 from surehand.shell.executors import EngineUnavailableError
@@ -179,7 +181,12 @@ class Duty:
         result = self._execute(task)
         self.inbox.forget(task)
         if result is not None:
+            self._ended(result)
             self._say(Notice(Finished(result)))
+
+    def _ended(self, result: RunResult) -> None:
+        if self.performer is not None:
+            self.performer.ended(result)
 
     def _look(self) -> None:
         if self.performer is not None:
@@ -219,6 +226,10 @@ def _keep_nothing(_record: RunRecord, _job: Job, _evidence: Evidence) -> None:
     """A ledger of claim files keeps no stops."""
 
 
+def _keep_no_baseline(_job: Job, _baseline: Records) -> None:
+    """Where nobody attends, nobody has a record read again."""
+
+
 def watch(inbox: Inbox, attention: AttentionStore) -> None:
     """Let the ledger be looked at when it changed, and from time to time, until the inbox ends."""
     seen, beats = -1, 0
@@ -251,6 +262,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
         store = open_store(folder)
         held.callback(store.close)
         inbox.open()
+        attention = attention_of(store)
+        files = None if attention is None else EvidenceFiles(folder, attention_key(folder))
         engine = BrowserEngine(
             folder / JOURNALS,
             headed=begin.headed,
@@ -260,33 +273,34 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> bool:
             trace_folder=folder / TRACES,
             attended=begin.attended,
             pictures=begin.pictures,
+            before_save=_keep_no_baseline if files is None or not begin.attended else partial(seal_before_save, files),
         )
         held.callback(engine.close)
         turns = TakingTurns(engine, folder, begin.places) if begin.places else None
-        performer = _performer(folder, store, engine, turns, lock, begin, inbox)
+        performer = None
+        if attention is not None and files is not None:
+            performer = _performer(attention, files, store, engine, turns, lock, begin, inbox)
         Duty(inbox, outgoing, store, lock, engine, turns or engine, begin.mode, performer).perform()
     return True
 
 
 def _performer(  # noqa: PLR0913, PLR0917 - the parts of one worker, each of them made by another
-    folder: Path,
+    attention: AttentionStore,
+    files: EvidenceFiles,
     store: RunStore,
     engine: BrowserEngine,
     turns: TakingTurns | None,
     lock: OwnerLock,
     begin: Begin,
     inbox: Inbox,
-) -> Performer | None:
-    """What keeps stops and performs decisions; ``None`` where the ledger can keep none."""
-    attention = attention_of(store)
-    if attention is None:
-        return None
+) -> Performer:
+    """What keeps stops and performs decisions."""
     if begin.attended:
         threading.Thread(target=watch, args=(inbox, attention), name="surehand-attend", daemon=True).start()
     return Performer(
         runs=store,
         attention=attention,
-        files=EvidenceFiles(folder, attention_key(folder)),
+        files=files,
         engine=engine,
         turn=_at_once if turns is None else turns.turn,
         token=lock.token,
@@ -294,7 +308,7 @@ def _performer(  # noqa: PLR0913, PLR0917 - the parts of one worker, each of the
         clock=SYSTEM_CLOCK,
         stop=inbox.ended,
         attended=begin.attended,
-        admitted=Registry(folder).still_admits,
+        admitted=Registry(files.state_folder).still_admits,
     )
 
 

@@ -15,7 +15,7 @@ import asyncio
 import os
 import secrets
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -111,6 +111,7 @@ class BrowserEngine:
         trace_folder: Where the traces of runs are kept, if they are.
         attended: Whether a run that stops before its save keeps its window for a person.
         pictures: Whether a picture is taken of the page at which a run stops.
+        before_save: Told each run with its baseline before its save is asked for; called in a thread.
     """
 
     def __init__(  # noqa: PLR0913 - what an installation may say about its engine
@@ -125,7 +126,9 @@ class BrowserEngine:
         trace_folder: Path | None = None,
         attended: bool = False,
         pictures: bool = False,
+        before_save: Callable[[Job, Records], None] = lambda _job, _baseline: None,
     ) -> None:
+        self._before_save = before_save
         self._attended = attended
         self._pictures = pictures
         self._windows = LiveWindows()
@@ -480,6 +483,8 @@ class BrowserEngine:
         """
         last, progress, account = state, session.progress, session.account
         while not isinstance(command, Finish) and not _is_there(state, until):
+            if isinstance(command, Save) and isinstance(state, Entering) and state.baseline is not None:
+                await asyncio.to_thread(self._before_save, session.job, state.baseline)
             observation = progress.stopped() or await self._perform(command, session)
             if isinstance(command, Save):
                 read_back = session.job.bundle.read_back

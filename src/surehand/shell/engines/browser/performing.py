@@ -2,7 +2,8 @@
 
 Laws of this module:
 
-- A stop is kept before its run is finished, and a new one before the leg that it ended.
+- A stop is kept before its run is finished, and a new one before the leg that it ended. What a save can be read again
+  by is sealed before it is asked for, and dropped when the run has an answer that needs it no more.
 - A decision is performed by the process that claimed it, once. Before anything is performed, what would be done is
   compared with what was decided about, and a workflow whose admission was revoked meanwhile does not act.
 - Whatever a leg came to ends its decision. An end that could not be stored is stored as soon as the store takes it; if
@@ -22,9 +23,11 @@ from returns.pipeline import is_successful
 from surehand.core.attention.capability import DecisionRefusal, is_intact, issue_at, same_work
 from surehand.core.attention.continuation import Continuation
 from surehand.core.attention.decision import Decision, DecisionStatus, Ended, Finding, status_after, still_waits
-from surehand.core.attention.evidence import SealedEvidence, sealed, unsealed, values_of
+from surehand.core.attention.evidence import LocalEvidence, SealedEvidence, sealed, unsealed, values_of
 from surehand.core.attention.pause import IN_WINDOW, Action, DeliveryState, KeptPause
 from surehand.core.attention.reread import found
+from surehand.core.attention.review import bare_pause_id
+from surehand.core.attention.stopped import identity_of
 from surehand.core.outcome.evidence import (
     CallRefused,
     Delivery,
@@ -34,11 +37,13 @@ from surehand.core.outcome.evidence import (
     Report,
     RunObserved,
 )
+from surehand.core.outcome.reasons import Outcome
 from surehand.core.outcome.result import EngineName, Mode, RunResult
 from surehand.core.request.answers import NO_REPORT, STOPPED_WHILE_WAITING
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.bundle import bundle_digest
 from surehand.core.workflow.commands import Records, RecordsUnavailable
+from surehand.core.workflow.replay import compile_plan
 from surehand.shell.attended.instants import instants_of
 from surehand.shell.attended.keeping import Stop, issue_anew, keep_stop
 from surehand.shell.attended.sealing import EvidenceFiles
@@ -197,8 +202,18 @@ class Performer:
         except (StoreError, OSError, UnsafeFileError):
             self.engine.let_go(record.run_id)
             return
+        self._forget_before_save(record.run_id)
         if stop.has_window:
             self._windows[record.run_id] = kept.pause.pause_id
+
+    def ended(self, result: RunResult) -> None:
+        """A run has this answer. A doubt that left no pause is read again by what was sealed before the save."""
+        if result.record_saved and result.outcome is not Outcome.NOT_SURE_IF_SAVED:
+            self._forget_before_save(result.run_id)
+
+    def _forget_before_save(self, run_id: str) -> None:
+        with suppress(OSError):
+            self.files.drop(bare_pause_id(run_id))
 
     # What people decided
 
@@ -266,6 +281,7 @@ class Performer:
         result = told(evidence, record, self.engine.name, self.mode, self.clock)
         self.keep(record, job, evidence)
         self._end(decision, status_after(result), result=result)
+        self.ended(result)
 
     def _leg(self, job: Job, boundary: Boundary, *, skip: bool) -> Evidence | None:
         """What came of going on; ``None`` when there was no window to go on in."""
@@ -382,6 +398,21 @@ class Performer:
             first = self._unstored[0]
             self.attention.end(first.key, first.ending, first.result)
             del self._unstored[0]
+
+
+def seal_before_save(files: EvidenceFiles, job: Job, baseline: Records) -> None:
+    """Seal what the save of a run can be read again by, under the name of the pause that it gets if its process dies.
+
+    Where it cannot be sealed the run saves without it, and nobody can have its record read again by us.
+    """
+    evidence = SealedEvidence(
+        inputs=values_of(job.inputs),
+        order=kept_order(job),
+        baseline=sealed(baseline),
+        local=LocalEvidence(identity=identity_of(compile_plan(job.bundle, job.inputs))),
+    )
+    with suppress(OSError, UnsafeFileError):
+        files.write(bare_pause_id(job.run_id), job.run_id, bundle_digest(job.bundle), evidence)
 
 
 def _delivery(evidence: RunObserved) -> DeliveryState:
