@@ -70,6 +70,10 @@ class _NoWorkflows:
         """Nobody asks."""
         raise NotImplementedError(asked)
 
+    def told(self, references: frozenset[str]) -> dict[str, StepEnd]:
+        """Nobody asks."""
+        raise NotImplementedError(references)
+
     def cancel(self, request_id: str) -> None:
         """Nothing goes on."""
 

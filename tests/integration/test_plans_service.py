@@ -9,27 +9,41 @@ Laws:
 
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 
 from support import plans
+from support.stores import DONE, result_of
+from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door, Ended
+from surehand.core.attention.evidence import SealedEvidence
+from surehand.core.attention.pause import Action, DeliveryState
 from surehand.core.modes import ROWS, Start
 from surehand.core.orchestration.definition import SkillInvocationStep, WorkflowDefinition
 from surehand.core.orchestration.events import At, Doubt, RunSkill
-from surehand.core.orchestration.result import StepEnd, StepFailure
+from surehand.core.orchestration.result import StepEnd, StepFailure, end_as_told
 from surehand.core.orchestration.run import RunStatus, WorkflowRun, outcome_of
 from surehand.core.orchestration.text import Binding, bound, by_name
+from surehand.core.outcome.evidence import PauseCategory
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.shell.assembly import build_service
+from surehand.shell.attended.desk import AttendedDesk
+from surehand.shell.attended.instants import instants_of
+from surehand.shell.attended.keeping import Stop, keep_stop
+from surehand.shell.attended.sealing import EvidenceFiles
+from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.config import BundleArguments, settings
+from surehand.shell.identity import attention_key
+from surehand.shell.locks import OwnerLock
 from surehand.shell.orchestration.performing import Surroundings
 from surehand.shell.orchestration.runner import WorkflowRunner
 from surehand.shell.orchestration.workflows import ServedWorkflows
 from surehand.shell.service import Service
+from surehand.shell.store.attention import attention_of
 from surehand.shell.store.base import StoreError
+from surehand.shell.store.sqlite import SqliteStore
 
 
 @contextmanager
@@ -115,6 +129,70 @@ class TestThroughTheGate:
 
         assert (RunStatus.FAILED, "two") == (run.status, run.current_step_id)
         assert Outcome.NOT_SURE_IF_SAVED is outcome_of(run).outcome
+
+
+class TestWhatPeopleLetHappenLater:
+    """A plan that stopped for a person says no longer that nothing was written when its step was let go on."""
+
+    def test_it_is_told_by_what_the_ledger_says_now(self, tmp_path: Path) -> None:
+        plan = definition(note("one", "duplicate_record"), note("two"))
+        with (
+            served(tmp_path) as service,
+            WorkflowRunner(tmp_path / "plans", Surroundings(workflows=ServedWorkflows(service))) as runner,
+        ):
+            before = runner.run(plan, request_id="entry-1")
+            assert isinstance(before, WorkflowRun)
+            let_go_on(tmp_path / "surehand", before.step_results[0].end.reference or "")
+            told = (runner.get(before.id), runner.resume(before.id), runner.run(plan, request_id="entry-1"))
+
+        assert Outcome.NEEDS_REVIEW is outcome_of(before).outcome
+        for each in told:
+            assert isinstance(each, WorkflowRun)
+            whole = outcome_of(each)
+            assert (RunStatus.NEEDS_PERSON, Outcome.NOT_SURE_IF_SAVED, RecordChanged.YES) == (
+                each.status,
+                whole.outcome,
+                whole.record_changed,
+            )
+
+    def test_what_the_ledger_does_not_know_may_have_been_written(self, tmp_path: Path) -> None:
+        unknown = "run_" + "0" * 32
+        with served(tmp_path) as service:
+            told = ServedWorkflows(service).told(frozenset({unknown, "plan.a.1"}))
+
+        assert {unknown: end_as_told(None, unknown)} == told
+
+
+def let_go_on(folder: Path, run_id: str) -> None:
+    """A person lets a run that stopped before its save go on, and it saves."""
+    lock = OwnerLock.acquire(folder)
+    with closing(SqliteStore.open(folder)) as store:
+        attention, record = attention_of(store), store.load(run_id)
+        assert attention is not None
+        assert record is not None
+        files = EvidenceFiles(folder, attention_key(folder))
+        stop = Stop(
+            category=PauseCategory.DISAMBIGUATION,
+            at=1,
+            before_save=True,
+            skippable=False,
+            delivery=DeliveryState.NOT_DELIVERED,
+            evidence=SealedEvidence(inputs=()),
+            owner=lock.token,
+        )
+        keep_stop(attention, files, record, {"note": "Seen."}, stop, instants_of(SYSTEM_CLOCK))
+        desk = AttendedDesk(attention, files)
+        (item,) = desk.items().items
+        assert item.capability_digest is not None
+        request = DecisionRequest(item.id, item.capability_digest, "key-of-continue-16", confirm=True)
+        desk.decide(request, Action.CONTINUE, Door.TERMINAL)
+        (decision,) = attention.unended()
+        claimed = attention.claim(decision.key, lock.token)
+        assert claimed is not None
+        attention.begin_continuation_delivery(run_id, claimed.number, lock.token)
+        ended = Ended(lock.token, DecisionStatus.COMPLETED, SYSTEM_CLOCK.now())
+        attention.end(decision.key, ended, result_of(record, DONE))
+    lock.release()
 
 
 class TestALostFileOfPlans:

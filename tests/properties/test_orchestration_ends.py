@@ -10,6 +10,7 @@ Laws:
 """
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,13 +26,14 @@ from surehand.core.orchestration.result import (
     StepFailure,
     WorkflowStepResult,
     changed_by_all,
+    end_as_told,
     end_of_run,
     judged,
     passed,
     stopped,
     weakest,
 )
-from surehand.core.orchestration.run import Moment, RunStatus, Timer, WorkflowRun, outcome_of
+from surehand.core.orchestration.run import Moment, RunStatus, Timer, WorkflowRun, open_references, outcome_of, retold
 from surehand.core.orchestration.task import Task, TaskStatus, end_of_task
 from surehand.core.outcome.evidence import (
     Approval,
@@ -174,6 +176,7 @@ class TestTheWeakestDecides:
             assert not (wrote and whole.outcome in CLAIMS_NOTHING_WRITTEN)
             assert whole.outcome is not Outcome.DONE or all(end.outcome is Outcome.DONE for end in step_ends)
             assert (whole.step_id is None) is (whole.outcome is Outcome.DONE)
+            assert status is RunStatus.COMPLETED or whole.outcome is not Outcome.DONE
 
     def test_a_wait_that_was_in_vain_counts_when_the_run_stopped_at_it(self) -> None:
         in_vain = stopped(StepFailure.TIMED_OUT)
@@ -204,6 +207,50 @@ class TestTheWeakestDecides:
     def test_a_run_at_its_end_has_no_step(self) -> None:
         with pytest.raises(ValueError, match="no step"):
             _ = run_of(definition(wait("a")), RunStatus.COMPLETED, passed()).step
+
+
+class TestWhatPeopleLetHappenLater:
+    """A step that stopped for a person is told as it stands now; that nothing was written is told no longer then."""
+
+    PLAN = definition(write("a"), write("b"))
+
+    @given(st.lists(ends(), min_size=2, max_size=2), ends())
+    def test_of_the_steps_that_did_not_succeed(self, step_ends: list[StepEnd], later: StepEnd) -> None:
+        named = [evolve(end, reference=f"run {place}") for place, end in enumerate(step_ends)]
+        run = run_of(self.PLAN, RunStatus.NEEDS_PERSON, *named)
+        open_ones = open_references(run)
+        told = retold(run, dict.fromkeys(open_ones, later))
+
+        assert {end.reference for end in named if not end.success} == open_ones
+        assert [end if end.success else later for end in named] == [each.end for each in told.step_results]
+        assert run == retold(run, {"another run": later})
+
+    def test_a_plan_that_stopped_is_not_done_by_it(self) -> None:
+        waits = StepEnd(
+            outcome=Outcome.NEEDS_REVIEW,
+            record_changed=RecordChanged.NO,
+            failure=StepFailure.NOT_DONE,
+            reference="run a",
+        )
+        saved = StepEnd(outcome=Outcome.DONE, record_changed=RecordChanged.YES, reference="run a")
+        run = run_of(self.PLAN, RunStatus.NEEDS_PERSON, waits)
+        whole = outcome_of(retold(run, {"run a": saved}))
+
+        assert Outcome.NEEDS_REVIEW is outcome_of(run).outcome
+        assert (Outcome.NOT_SURE_IF_SAVED, RecordChanged.YES) == (whole.outcome, whole.record_changed)
+
+    @given(RESULTS)
+    def test_one_that_goes_on_may_have_written(self, result: RunResult) -> None:
+        end = end_as_told(result, "run a")
+        if result.outcome is Outcome.RUNNING:
+            assert (Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN) == (end.outcome, end.record_changed)
+        else:
+            assert end_of_run(result) == end
+
+    def test_one_that_nobody_can_tell_of_too(self) -> None:
+        end = end_as_told(None, "run a")
+
+        assert (Outcome.NOT_SURE_IF_SAVED, "run a") == (end.outcome, end.reference)
 
 
 class TestTheLedgerIsAskedInDoubt:

@@ -137,6 +137,7 @@ class AppWorkflows:
 
     app: App
     forgets: bool = False
+    later: Mapping[str, StepEnd] = field(factory=dict[str, StepEnd])
 
     def skills(self) -> tuple[CompiledSkill, ...]:
         """The one that there is."""
@@ -153,6 +154,10 @@ class AppWorkflows:
         if self.forgets:
             return Doubt.NOT_DELIVERED
         return found if isinstance(found, Doubt) else _end(found, asked.request_id)
+
+    def told(self, references: frozenset[str]) -> dict[str, StepEnd]:
+        """What people let happen to steps after their ends."""
+        return {name: end for name, end in self.later.items() if name in references}
 
     def cancel(self, request_id: str) -> None:
         """Nothing here can be stopped."""

@@ -182,5 +182,22 @@ def end_of_run(result: RunResult) -> StepEnd:
     )
 
 
+def end_as_told(result: RunResult | None, reference: str) -> StepEnd:
+    """The end of a step by how its run is told now; one that goes on again, or that nobody can tell of, may write.
+
+    Args:
+        result: How the run is told; ``None`` when nobody can tell.
+        reference: The run.
+    """
+    if result is not None and result.outcome is not Outcome.RUNNING:
+        return end_of_run(result)
+    return StepEnd(
+        outcome=Outcome.NOT_SURE_IF_SAVED,
+        record_changed=RecordChanged.UNKNOWN,
+        failure=StepFailure.NOT_DONE,
+        reference=reference,
+    )
+
+
 #: What a run of a compiled workflow gives as outputs.
 RUN_OUTPUTS: Final = frozenset({"checked_how", "outcome", "reason", "record_changed", "run_id"})

@@ -6,12 +6,14 @@ Laws of this module:
 - The current step of a running run may have begun: whoever takes the run up finds out before it acts.
 - Time is counted within one start of the machine; what passed while it was off is not counted, so nothing is early.
 - The weakest step decides what the whole is told as, and what may have been written is never told as nothing written.
+- What people let happen to a step after its end is told with it, and changes nothing that is kept.
 """
 
+from collections.abc import Mapping
 from enum import Enum, unique
 from typing import Annotated
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from surehand.core.orchestration.condition import Scene, View
 from surehand.core.orchestration.definition import (
@@ -21,7 +23,7 @@ from surehand.core.orchestration.definition import (
     SkillInvocationStep,
     WorkflowStep,
 )
-from surehand.core.orchestration.result import WorkflowStepResult, changed_by_all, weakest
+from surehand.core.orchestration.result import StepEnd, WorkflowStepResult, changed_by_all, weakest
 from surehand.core.orchestration.text import Binding, Bindings
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.schema import Text
@@ -151,14 +153,14 @@ class PlanOutcome:
 def outcome_of(run: WorkflowRun) -> PlanOutcome:
     """What the whole may claim: the weakest step decides.
 
-    A step that only looks counts when the run stopped at it; one that was canceled before it acted did not run.
+    A step that only looks counts when the run stopped at it; what a run did not come to did not run.
     """
     changed = changed_by_all(result.end.record_changed for result in run.step_results)
     if run.status is RunStatus.RUNNING:
         return PlanOutcome(outcome=Outcome.RUNNING, record_changed=RecordChanged.UNKNOWN, step_id=run.current_step_id)
     counted = {result.step_id: result.end.outcome for result in reversed(run.step_results) if _counts(run, result)}
     ends = tuple(result.end.outcome for result in run.step_results if _counts(run, result))
-    stopped = (Outcome.DID_NOT_RUN,) if run.status is RunStatus.CANCELED else ()
+    stopped = () if run.status is RunStatus.COMPLETED else (Outcome.DID_NOT_RUN,)
     outcome = weakest((*ends, *stopped), changed)
     if outcome is Outcome.DONE:
         return PlanOutcome(outcome=outcome, record_changed=changed)
@@ -170,6 +172,23 @@ def outcome_of(run: WorkflowRun) -> PlanOutcome:
 def _counts(run: WorkflowRun, result: WorkflowStepResult) -> bool:
     acts = isinstance(run.pinned.step(result.step_id), PlannedGoalStep | SkillInvocationStep)
     return acts or (run.status is not RunStatus.COMPLETED and result is run.step_results[-1])
+
+
+def open_references(run: WorkflowRun) -> frozenset[str]:
+    """The runs of steps that did not succeed: people may have let them go on since."""
+    ends = (result.end for result in run.step_results if not result.success)
+    return frozenset(end.reference for end in ends if end.reference is not None)
+
+
+def retold(run: WorkflowRun, ends: Mapping[str, StepEnd]) -> WorkflowRun:
+    """The run as it is told when the runs of some steps ended otherwise since; never what goes on from here.
+
+    Args:
+        run: The run as it is kept.
+        ends: How steps ended by what is known now, by the runs that they made.
+    """
+    results = (evolve(each, end=ends.get(each.end.reference or "", each.end)) for each in run.step_results)
+    return evolve(run, step_results=tuple(results))
 
 
 def view(run: WorkflowRun, now: Moment, *, scene: Scene | None, world: tuple[Binding, ...] | None) -> View:

@@ -24,7 +24,7 @@ from surehand.core.orchestration.check import Faults, pin
 from surehand.core.orchestration.definition import PinnedDefinition, WorkflowDefinition, first_difference
 from surehand.core.orchestration.events import ActionEnded, CancelAsked, Command, Event, Resumed, RunSkill
 from surehand.core.orchestration.refusal import PlanRefusal, RunRefused
-from surehand.core.orchestration.run import RunStatus, WorkflowRun
+from surehand.core.orchestration.run import RunStatus, WorkflowRun, open_references, retold
 from surehand.core.orchestration.step import Step, advance, parked, start
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.request import keys
@@ -171,7 +171,7 @@ class WorkflowRunner:
             StoreError: The store cannot answer.
         """
         found = self._open().load(run_id)
-        return None if found is None else found.run
+        return None if found is None or found.run is None else self._as_told(found.run)
 
     def goes_on(self, run_id: str) -> bool:
         """Whether a run did not stop yet; nothing else of it is read.
@@ -262,7 +262,7 @@ class WorkflowRunner:
             return RunRefused(code=PlanRefusal.REQUEST_ID_CONFLICT)
         live = self._live.get(found.run_id)
         run = _readable(store.load(found.run_id))
-        return run if isinstance(run, RunRefused) else _Begun(run, None if live is None else live.end)
+        return run if isinstance(run, RunRefused) else _Begun(self._as_told(run), None if live is None else live.end)
 
     # Taking up.
 
@@ -273,7 +273,7 @@ class WorkflowRunner:
         if isinstance(run, RunRefused):
             return run
         if run.status is not RunStatus.RUNNING:
-            return _Begun(run, None)
+            return _Begun(self._as_told(run), None)
         changed = self._changed(run)
         if changed is not None:
             return changed
@@ -416,6 +416,11 @@ class WorkflowRunner:
                     raise ClosedError
                 self._store = PlanStore.open(self._folder)
             return self._store
+
+    def _as_told(self, run: WorkflowRun) -> WorkflowRun:
+        """A run as it is told: with what people let happen to its steps since they ended."""
+        references = open_references(run)
+        return retold(run, self._around.workflows.told(references)) if references else run
 
     def _is_alive(self, owner: str) -> bool:
         """Whether an owner lives; one that cannot be asked about is not proven gone."""

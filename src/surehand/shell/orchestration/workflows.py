@@ -6,6 +6,7 @@ Laws of this module:
 - Every run goes through the request gate under the id that the step derives; nothing here decides whether it may act.
 """
 
+import re
 import threading
 from concurrent.futures import CancelledError
 from typing import Final, Protocol
@@ -14,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from surehand.core.orchestration.doubt import found_in
 from surehand.core.orchestration.events import Doubt, RunSkill
-from surehand.core.orchestration.result import StepEnd, StepFailure, end_of_run, stopped
+from surehand.core.orchestration.result import StepEnd, StepFailure, end_as_told, end_of_run, stopped
 from surehand.core.orchestration.skill import CompiledSkill
 from surehand.core.orchestration.text import by_name
 from surehand.core.outcome.reasons import Outcome
@@ -46,6 +47,10 @@ class Workflows(Protocol):
         Raises:
             StoreError: That cannot be found out now.
         """
+        ...
+
+    def told(self, references: frozenset[str]) -> dict[str, StepEnd]:
+        """How steps are told now that made these runs; what is no run of a compiled workflow is left out."""
         ...
 
     def cancel(self, request_id: str) -> None:
@@ -83,12 +88,21 @@ class ServedWorkflows:
         """As the protocol says; what people decided about a run after it stopped is part of what became of it."""
         return found_in(tuple(self._told(attempt.run_id) for attempt in self._service.attempts(asked.request_id)))
 
+    def told(self, references: frozenset[str]) -> dict[str, StepEnd]:
+        """As the protocol says; what the ledger cannot tell now may have been written."""
+        runs = (each for each in references if _RUN_ID.fullmatch(each))
+        return {run_id: self._told_now(run_id) for run_id in runs}
+
     def cancel(self, request_id: str) -> None:
         """As the protocol says."""
         with self._guard:
             run_id = self._running.get(request_id)
         if run_id is not None:
             self._service.cancel(run_id)
+
+    def _told_now(self, run_id: str) -> StepEnd:
+        told = self._service.current(run_id)
+        return end_as_told(told if told is not None and told.record_saved else None, run_id)
 
     def _told(self, run_id: str) -> RunResult:
         """A run as it is told when it does not go on any more."""
@@ -103,6 +117,8 @@ class ServedWorkflows:
         except CancelledError:
             raise StoreUnavailableError("the service was closed") from None
 
+
+_RUN_ID: Final = re.compile("run_[0-9a-f]{32}")
 
 #: Stands where the version of a workflow is not known.
 _UNKNOWN_VERSION: Final = "0" * 64
