@@ -1,11 +1,12 @@
 """One decision for one key, one at a time, and an end that says what happened."""
 
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from attrs import evolve, fields
-from returns.result import Failure, Result
+from returns.result import Failure, Result, Success
 
 from support.attention import (
     KEY,
@@ -19,6 +20,7 @@ from support.attention import (
     kept,
     pause,
     pause_id,
+    request,
     review,
 )
 from support.stores import BROKEN, DONE, GOING_ON, TIMED_OUT, draft, result_of, run_id
@@ -28,6 +30,7 @@ from surehand.core.attention.decision import (
     MOVES,
     Claimed,
     Decision,
+    DecisionRequest,
     DecisionStatus,
     Ended,
     Event,
@@ -53,11 +56,12 @@ from surehand.core.attention.decision import (
     still_waits,
 )
 from surehand.core.attention.decision import Door as Doors
-from surehand.core.attention.pause import ENDING, IN_WINDOW, PERFORMED, Action
+from surehand.core.attention.pause import ENDING, IN_WINDOW, PERFORMED, Action, DeliveryState
 from surehand.core.attention.review import interrupted
-from surehand.core.outcome.evidence import Evidence
+from surehand.core.outcome.evidence import Evidence, PauseCategory
 from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import RunResult
+from surehand.core.request.record import instant
 from surehand.core.wire import from_wire, to_wire
 
 FIRST = result_of(evolve(draft(1), attempt=1), STOPPED)
@@ -88,13 +92,20 @@ class TestTaking:
         ("action", "status"),
         [
             (Action.CONTINUE, DecisionStatus.PREPARED),
+            (Action.SKIP, DecisionStatus.PREPARED),
+            (Action.RECONCILE, DecisionStatus.PREPARED),
             (Action.REJECT, DecisionStatus.REJECTED),
             (Action.TEACH, DecisionStatus.NEEDS_DEMONSTRATION),
             (Action.ESCALATE, DecisionStatus.ESCALATED),
         ],
     )
     def test_it_is_kept_as_its_action_says(self, action: Action, status: DecisionStatus) -> None:
-        what = review()
+        unsent = action is not Action.RECONCILE
+        delivery = DeliveryState.NOT_DELIVERED if unsent else DeliveryState.UNKNOWN
+        resolution = pause(
+            category=PauseCategory.RESOLUTION, skippable=True, delivery=delivery, has_baseline=not unsent
+        )
+        what = review(kept(resolution))
         verdict = judged(what, asked(what.kept, action))
 
         assert isinstance(verdict, Taken)
@@ -189,6 +200,22 @@ class TestTaking:
         now = review(kept(pause(), issue(), issue(2)))
 
         assert NotTaken(DecisionRefusal.CAPABILITY_NOT_OF_ITEM) == judge(now, None, decision, proof)
+
+    @pytest.mark.parametrize(
+        ("change", "expected"),
+        [
+            ({}, True),
+            ({"capability_digest": "0" * 200}, True),
+            ({"capability_digest": "0" * 201}, False),
+            ({"idempotency_key": "a" * 15}, False),
+            ({"idempotency_key": "a-key-of-16 signs"}, False),
+        ],
+        ids=str,
+    )
+    def test_what_a_door_sends_is_bounded(self, change: dict[str, str], *, expected: bool) -> None:
+        sent = {**to_wire(request(kept())), **change}
+
+        assert expected == isinstance(from_wire(sent, DecisionRequest), Success)
 
     def test_a_key_is_kept_as_its_hash(self) -> None:
         assert "nurse" not in decision_key("nurse-jackie-0001")
@@ -294,6 +321,18 @@ class TestSteps:
     def test_a_refusal_says_why(self) -> None:
         assert step(STARTED, Ended(OWNER, DecisionStatus.REFUSED, NOW + 20)) is None
 
+    def test_its_end_says_why_or_what_was_read(self) -> None:
+        reading = evolve(STARTED, action=Action.RECONCILE)
+        refused = step(STARTED, Ended(OWNER, DecisionStatus.REFUSED, NOW + 20, DecisionRefusal.INPUTS_CHANGED))
+        read = step(reading, Ended(OWNER, DecisionStatus.RECONCILED, NOW + 20, None, Finding.DIFFERS))
+
+        assert evolve(STARTED, status=DecisionStatus.REFUSED, refusal=DecisionRefusal.INPUTS_CHANGED) == (
+            None if refused is None else evolve(refused, ended_at=None)
+        )
+        assert evolve(reading, status=DecisionStatus.RECONCILED, finding=Finding.DIFFERS) == (
+            None if read is None else evolve(read, ended_at=None)
+        )
+
     def test_what_nobody_claimed_ends_only_where_nothing_was_done(self) -> None:
         prepared = ended(DecisionStatus.PREPARED)
         ends = {status for status in DecisionStatus if step(prepared, Ended(OTHER_OWNER, status, NOW + 20)) is not None}
@@ -328,15 +367,49 @@ class TestSteps:
 class TestReceipts:
     """A receipt says what became of a decision, in fixed words, and names nobody."""
 
+    #: A word of what each status has to say, and of no other.
+    SAID = MappingProxyType(
+        {
+            DecisionStatus.PREPARED: "has not begun",
+            DecisionStatus.DELIVERY_STARTED: "is being carried out",
+            DecisionStatus.COMPLETED: "exactly the intended values",
+            DecisionStatus.HALTED: "did not go on to its end",
+            DecisionStatus.REFUSED: "was refused",
+            DecisionStatus.DELIVERY_UNCERTAIN: "may have gone through",
+            DecisionStatus.REJECTED: "never goes on",
+            DecisionStatus.NEEDS_DEMONSTRATION: "corrective demonstration",
+            DecisionStatus.ESCALATED: "Help was asked for",
+            DecisionStatus.RECONCILED: "was read again",
+        }
+    )
+
     @pytest.mark.parametrize("status", DecisionStatus)
     def test_it_says_what_happened(self, status: DecisionStatus) -> None:
-        receipt = receipt_of(ended(status))
+        decision = evolve(ended(status), refusal=DecisionRefusal.WINDOW_GONE, finding=Finding.DIFFERS)
+        receipt = receipt_of(decision)
         wire = to_wire(receipt)
 
-        assert (status, not MOVES[status]) == (receipt.status, receipt.final)
-        assert receipt.what_happened
+        assert receipt == Receipt(
+            attention_id=pause_id(),
+            run_id=run_id(1),
+            action=Action.CONTINUE,
+            status=status,
+            reason=DecisionRefusal.WINDOW_GONE,
+            finding=Finding.DIFFERS,
+            final=not MOVES[status],
+            decided_at=instant(NOW + 10),
+            ended_at=instant(NOW + 20) if not MOVES[status] else None,
+            what_happened=receipt.what_happened,
+        )
+        assert [status] == [each for each, words in self.SAID.items() if words in receipt.what_happened]
         assert "nurse" not in str(wire)
         assert receipt == from_wire(wire, Receipt).unwrap()
+
+    @pytest.mark.parametrize(("length", "expected"), [(300, True), (301, False)])
+    def test_its_words_are_bounded(self, length: int, *, expected: bool) -> None:
+        wire = to_wire(receipt_of(ended(DecisionStatus.HALTED)))
+
+        assert expected == isinstance(from_wire({**wire, "what_happened": "x" * length}, Receipt), Success)
 
     def test_a_refused_one_credits_nothing(self) -> None:
         refused = RefusedDecision(
@@ -351,8 +424,15 @@ class TestReceipts:
         )
         receipt = refusal_receipt(refused, run_id(1))
 
-        assert (DecisionStatus.REFUSED, DecisionRefusal.CAPABILITY_EXPIRED) == (receipt.status, receipt.reason)
-        assert receipt.decided_at is None
+        assert receipt == Receipt(
+            attention_id=pause_id(),
+            run_id=run_id(1),
+            action=Action.CONTINUE,
+            status=DecisionStatus.REFUSED,
+            reason=DecisionRefusal.CAPABILITY_EXPIRED,
+            final=True,
+            what_happened="The decision was refused. Nothing was done.",
+        )
         assert refusal_receipt(evolve(refused, pause_id=""), None).attention_id is None
 
 
@@ -378,7 +458,8 @@ class TestLog:
         assert [DecisionStatus.REFUSED, DecisionStatus.COMPLETED, DecisionStatus.REFUSED] == [
             line.status for line in lines
         ]
-        assert lines[:2] == log_of((taken,), (self.refused(NOW + 2), self.refused(NOW)), 2)
+        assert [instant(NOW + 2), instant(NOW + 1), instant(NOW)] == [line.at for line in lines]
+        assert lines[:2] == log_of((taken,), (self.refused(NOW), self.refused(NOW + 2)), 2)
 
     def test_a_line_of_nobody_is_credited_to_nobody(self) -> None:
         (line,) = log_of((), (self.refused(NOW),), 9)
@@ -386,9 +467,11 @@ class TestLog:
         assert ("", "", DecisionRefusal.OPERATOR_UNKNOWN) == (line.operator, line.attention_id, line.reason)
 
     def test_a_line_of_somebody_says_who_and_where(self) -> None:
-        (line,) = log_of((ended(DecisionStatus.HALTED),), (), 9)
+        halted = evolve(ended(DecisionStatus.HALTED), refusal=DecisionRefusal.WINDOW_GONE)
+        (line,) = log_of((halted,), (), 9)
 
         assert ("nurse", Doors.TERMINAL, pause_id()) == (line.operator, line.door, line.attention_id)
+        assert (DecisionStatus.HALTED, DecisionRefusal.WINDOW_GONE) == (line.status, line.reason)
 
 
 def continuation(number: int = 1, **changes: Any) -> Continuation:  # noqa: ANN401 - fields of many types
