@@ -48,7 +48,9 @@ async def demonstrate(page: Page, app: App, values: Values) -> None:
     await write_date(page.locator("input[name=when-date]"), values["day"])
     await write(page.locator("input[name=age]"), values["age"])
     await write(page.locator("[name=note]"), values["remark"])
-    await page.keyboard.press("Enter")
+    async with page.expect_response(lambda answer: "/drafts" in answer.url):
+        # A person reads once more what was filled in, and what the page does by itself meanwhile is seen.
+        await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Submit current annotation").click()
     await see(page.get_by_text("Update", exact=True))
     await page.goto(f"{app.origin}/projects/1/data?tab=1&task={values['task']}")
