@@ -787,6 +787,18 @@ class TestWrites:
             ],
         }
 
+    def test_what_one_of_several_recordings_sent_is_asked_about(self) -> None:
+        quick, waiting = played(Play()), played(Play(in_form=lambda tape: tape.send("POST", "/drafts/8")))
+
+        asked = draft_of(quick, waiting).questions
+
+        assert draft_of(quick, quick).questions == tuple(each for each in asked if each.subject != "POST /drafts/*")
+        assert asked_about(draft_of(quick, waiting), "POST /drafts/*").options == (
+            "let_through",
+            "hold_back",
+            "is_a_save",
+        )
+
     @pytest.mark.parametrize(("answer", "harmless", "blocked"), [("let_through", 1, 0), ("hold_back", 0, 1)])
     def test_a_write_is_let_through_or_held_back(self, answer: str, harmless: int, blocked: int) -> None:
         recording = demonstrate(evolve(SHAPE, presence=True), VALUES)

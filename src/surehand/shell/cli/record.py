@@ -46,7 +46,8 @@ Exit codes:
 GUIDE: Final = """The window is open. Show the task once, as you always do it:
 
   1. Sign in if the app asks for it. What you type as a password is not kept.
-  2. Do the task, with invented values, and save once.
+  2. Do the task, with invented values. Leave the filled form alone for half a
+     minute, so that drafts and the like are seen, and save once.
   3. Then look the saved record up: open the list it stands in, and its page.
      That is how runs will check what was saved.
 """
