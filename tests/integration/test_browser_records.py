@@ -182,6 +182,15 @@ class TestBounds:
         assert set(site.cookies) == {""}
 
 
+@pytest.mark.parametrize(("code", "usable"), [("0x1f600", True), ("0xd83d", False)], ids=["whole", "half"])
+def test_half_of_a_sign_is_no_text(lab: Lab, site: Site, code: str, usable: bool) -> None:
+    """What cannot be kept is not read: a page may cut a sign that takes two units in the middle."""
+    script = f"<script>document.querySelector('textarea').value = 'a' + String.fromCodePoint({code})</script>"
+    site.pages["/visits/7"] = PAGE.format(note="seven") + script
+
+    assert usable is isinstance(read(lab, site, ONE), Records)
+
+
 def test_a_field_may_be_anything_that_can_be_targeted(lab: Lab, site: Site) -> None:
     """A member is read from whatever target: an attribute, a text beside, a test id, a box."""
     site.pages["/visits/7"] = "<h1>Visit</h1><b data-testid=who>Ada</b><input type=checkbox name=signed checked>"

@@ -85,7 +85,11 @@ class RecordChannel:
         """Read once; anything but a clean answer within so many seconds is ``RecordsUnavailable``."""
         deadline = time.monotonic() + seconds
         try:
-            return await self._read(command, deadline)
+            found = await self._read(command, deadline)
+            for record in found.records:
+                # Half of a sign, as a page may cut one, is no text: it cannot be kept, and encoding it is a ValueError.
+                "".join((record.key, *(record.members or {}).values())).encode()
+            return found
         except (ValueError, RecursionError):
             return RecordsUnavailable()
 
