@@ -85,11 +85,7 @@ class RecordChannel:
         """Read once; anything but a clean answer within so many seconds is ``RecordsUnavailable``."""
         deadline = time.monotonic() + seconds
         try:
-            found = await self._read(command, deadline)
-            for record in found.records:
-                # Half of a sign, as a page may cut one, is no text: it cannot be kept, and encoding it is a ValueError.
-                "".join((record.key, *(record.members or {}).values())).encode()
-            return found
+            return _of_text(await self._read(command, deadline))
         except (ValueError, RecursionError):
             return RecordsUnavailable()
 
@@ -103,6 +99,17 @@ class RecordChannel:
                 return await self.databases.read(source, deadline)
             case _ as never:  # pragma: no cover
                 assert_never(never)
+
+
+def _of_text(found: Records) -> Records:
+    """What was read, if all of it is text: half of a sign, as a page may cut one, could not be kept.
+
+    Raises:
+        ValueError: Something cannot be encoded.
+    """
+    for record in found.records:
+        "".join((record.key, *(record.members or {}).values())).encode()
+    return found
 
 
 def told_apart(records: tuple[Record, ...]) -> Records:
