@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.plans import definition, pinned, wait, write
+from support.stores import BROKEN, DONE, GOING_ON
 from surehand.core.orchestration.definition import WorkflowDefinition
 from surehand.core.orchestration.doubt import found_in
 from surehand.core.orchestration.events import Doubt
@@ -267,6 +268,13 @@ class TestTheLedgerIsAskedInDoubt:
             assert Doubt.UNKNOWN is found
         else:
             assert end_of_run(deciding) == found
+
+    def test_one_that_still_goes_on_says_nothing(self) -> None:
+        going_on, proven, saved = (result_of(each) for each in (GOING_ON, BROKEN, DONE))
+
+        assert (Outcome.RUNNING, True) == (going_on.outcome, proven.safe_to_retry)
+        assert Doubt.UNKNOWN is found_in((proven, going_on))
+        assert end_of_run(saved) == found_in((proven, saved, going_on))
 
 
 class TestTime:

@@ -313,6 +313,24 @@ class TestWaiting:
 
         assert RunStatus.FAILED is advance(run, ConditionChecked(at=At("a", 1), holds=False, now=late))[0].status
 
+    def test_it_is_judged_at_once_and_to_the_last_moment(self) -> None:
+        step = begun(wait("a", holds=False))
+        last = checked(step, 4999, holds=False)
+
+        assert [0, 1] == [getattr(asked(each), "after", None) for each in (step, last)]
+
+    def test_the_time_of_the_run_goes_on_over_its_steps_and_that_of_a_step_begins_anew(self) -> None:
+        step = begun(plan=definition(wait("a"), wait("b")))
+        taken_up = advance(step[0], Resumed(Moment("another", 50)))
+        before = step[0].run_timer.elapsed(Moment("boot", 700))
+        second = checked(step, 700, holds=True)[0]
+        later = Moment("boot", 900)
+        later_there = Moment("another", 250)
+
+        assert (700, 900, 200) == (before, second.run_timer.elapsed(later), second.step_timer.elapsed(later))
+        assert 900 == second.run_timer.carried(later).elapsed(later)
+        assert [200, 200] == [timer.elapsed(later_there) for timer in (taken_up[0].run_timer, taken_up[0].step_timer)]
+
     def test_what_is_known_of_time_is_that_of_the_step_or_of_the_run(self) -> None:
         plan = definition(wait("a"), branch("b", END, END))
         waiting = begun(plan=plan)
@@ -363,6 +381,14 @@ class TestTemplates:
 
         assert (RunStatus.COMPLETED, None, None) == stands(begun(plan=plan))
 
+    def test_one_after_another_begins_with_its_first_call(self) -> None:
+        step = begun(template("a"), template("b"))
+        for _ in range(4):
+            step = ended(step, FINE)
+
+        assert (RunStatus.RUNNING, "b", None) == stands(step)
+        assert ("peek", f"{RUN_ID}.b.1.0") == tuple(getattr(asked(step), name) for name in ("tool", "key"))
+
     def test_a_read_is_made_again_without_asking(self) -> None:
         step = begun(template("a"))
 
@@ -408,6 +434,63 @@ class TestResuming:
         assert run == parked(run)
 
 
+class TestARestoredRun:
+    """It acts no more by itself: what is known of an action is taken, and the first that is not known is a person's."""
+
+    @given(definitions(), st.data())
+    def test_it_only_looks(self, plan: WorkflowDefinition, data: st.DataObject) -> None:
+        step = self.restored(start(RUN_ID, pinned(plan), {}, NOW))
+        for _ in range(IDLE):
+            if not step[1]:
+                break
+            command = asked(step)
+            assert not isinstance(command, RunSkill | RunTask)
+            assert not isinstance(command, CallTool) or command.effects is Effects.READS
+            step = self.told(step, command, data)
+
+    @pytest.mark.parametrize("plan", [definition(write("a")), definition(goal("a")), definition(template("a"))])
+    def test_what_is_not_known_to_have_run_does_not_run(self, plan: WorkflowDefinition) -> None:
+        step = self.restored(begun(plan=plan))
+        if isinstance(asked(step), CallTool):
+            step = ended(step, FINE)
+        command = asked(step)
+        assert isinstance(command, LookUp)
+        then = advance(step[0], LookedUp(at=command.action.at, found=Doubt.NOT_DELIVERED, now=NOW))
+
+        assert (RunStatus.NEEDS_PERSON, "a", StepFailure.IN_DOUBT) == stands(then)
+
+    def test_a_wish_to_stop_makes_no_proof_of_it(self) -> None:
+        step = self.restored(begun(write("a")))
+        wished = advance(step[0], CancelAsked())[0]
+        then = advance(wished, LookedUp(at=At("a", 1), found=Doubt.NOT_DELIVERED, now=NOW))
+
+        assert (RunStatus.NEEDS_PERSON, "a", StepFailure.IN_DOUBT) == stands(then)
+
+    def test_the_end_of_one_that_is_known_leads_on(self) -> None:
+        step = self.restored(begun(write("a"), write("b")))
+        then = advance(step[0], LookedUp(at=At("a", 1), found=SAVED, now=NOW))
+
+        assert (RunStatus.RUNNING, "b", None) == stands(then)
+        assert isinstance(asked(then), LookUp)
+
+    @staticmethod
+    def restored(step: Step) -> Step:
+        """A run that is taken up after its file was taken over."""
+        return advance(evolve(step[0], restored=True), Resumed(NOW))
+
+    @staticmethod
+    def told(step: Step, command: Command, data: st.DataObject) -> Step:
+        """What becomes of it by anything that can be found."""
+        match command:
+            case LookUp(action):
+                found = data.draw(st.sampled_from([SAVED, WROTE, FINE, stopped(StepFailure.NOT_DONE), *Doubt]))
+                return advance(step[0], LookedUp(at=action.at, found=found, now=NOW))
+            case CheckCondition():
+                return checked(step, holds=data.draw(st.booleans()))
+            case _:
+                return ended(step, FINE)
+
+
 class TestCanceling:
     """A step that looks stops at once; one that acts is waited for, and nothing begins after it."""
 
@@ -443,6 +526,14 @@ class TestCanceling:
 
         assert (status, "a", StepFailure.CANCELED) == stands(ended(wished, end))
 
+    def test_after_the_last_call_of_a_template_it_is_done_all_the_same(self) -> None:
+        step = begun(template("a"))
+        for _ in range(3):
+            step = ended(step, FINE)
+        wished = advance(step[0], CancelAsked())[0], step[1]
+
+        assert (RunStatus.COMPLETED, None, None) == stands(ended(wished, FINE))
+
     def test_what_is_proven_not_delivered_does_not_run_any_more(self) -> None:
         wished = advance(begun(write("a"))[0], CancelAsked())
 
@@ -470,6 +561,11 @@ class TestVariables:
 
         assert isinstance(command, RunSkill)
         assert {"day": "2026-01-02"} == by_name(command.inputs)
+
+    def test_a_parameter_that_was_left_out_is_an_empty_text(self) -> None:
+        run, _ = self.at_its_beginning({}, self.note("{when}"))
+
+        assert {"when": ""} == by_name(run.variables)
 
     def test_what_does_not_fit_is_refused_before_anything_runs(self) -> None:
         step = self.at_its_beginning({}, self.note("{when}"))
