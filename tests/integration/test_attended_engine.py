@@ -25,6 +25,7 @@ from surehand.core.workflow.target import PageGate
 from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser import live, performing
+from surehand.shell.engines.browser.page import PageCommand, PageObservation, RunPage
 from surehand.shell.identity import attention_key
 from surehand.shell.sandbox.process import SandboxApp
 from surehand.shell.sandbox.workflow import sandbox_bundle
@@ -313,12 +314,22 @@ class TestReconcile:
 class TestBeforeTheSave:
     """Before a save is asked for, its records as they are then are told, so that a reading can go by them."""
 
-    def test_the_baseline_is_told_before_anything_is_sent(self, tmp_path: Path, site: Site) -> None:
+    def test_the_baseline_is_told_before_anything_is_sent(
+        self, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         told: list[tuple[str, Records, int]] = []
+        order: list[str] = []
+        perform = RunPage.perform
 
         def note(job: Job, baseline: Records) -> None:
             told.append((job.run_id, baseline, len(site.posts)))
+            order.append("told")
 
+        async def performed(page: RunPage, command: PageCommand) -> PageObservation:
+            order.append(type(command).__name__)
+            return await perform(page, command)
+
+        monkeypatch.setattr(RunPage, "perform", performed)
         with watched_engine(tmp_path, before_save=note) as engine, office(tmp_path / "state", engine) as room:
             stopped = room.run(CHOOSING, NOTE, site.target)
             before = list(told)
@@ -328,6 +339,9 @@ class TestBeforeTheSave:
 
         assert (before, len(site.posts)) == ([], 1)
         assert told == [(stopped.run_id, Records(()), 0)]
+        save = order.index("Save")
+        assert order[save - 1] == "ReadTexts"
+        assert "told" in order[: save - 1]
 
     def test_what_was_sealed_goes_with_an_answer_that_is_no_doubt(self, tmp_path: Path, site: Site) -> None:
         state = tmp_path / "state"

@@ -111,7 +111,7 @@ class BrowserEngine:
         trace_folder: Where the traces of runs are kept, if they are.
         attended: Whether a run that stops before its save keeps its window for a person.
         pictures: Whether a picture is taken of the page at which a run stops.
-        before_save: Told each run with its baseline before its save is asked for; called in a thread.
+        before_save: Told each run with its baseline as soon as that was read; called in a thread.
     """
 
     def __init__(  # noqa: PLR0913 - what an installation may say about its engine
@@ -483,8 +483,6 @@ class BrowserEngine:
         """
         last, progress, account = state, session.progress, session.account
         while not isinstance(command, Finish) and not _is_there(state, until):
-            if isinstance(command, Save) and isinstance(state, Entering) and state.baseline is not None:
-                await asyncio.to_thread(self._before_save, session.job, state.baseline)
             observation = progress.stopped() or await self._perform(command, session)
             if isinstance(command, Save):
                 read_back = session.job.bundle.read_back
@@ -497,6 +495,9 @@ class BrowserEngine:
             session.tracer.note(state, command, observation)
             last = state
             state, command = step(state, observation)
+            if isinstance(state, Entering) and isinstance(last, Entering) and state.baseline is not last.baseline:
+                # Not later: nothing may come between the comparison of the identity and the save.
+                await asyncio.to_thread(self._before_save, session.job, state.baseline or Records(()))
         return last if isinstance(command, Finish) else state, command
 
     async def _perform(self, command: Command, session: Session) -> Observation:
