@@ -11,15 +11,14 @@ Laws of this module:
 import os
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
 from faults.result import Control, LayerResult
 from support.attended_bench import AttendedBench, attended_bench
-from support.attended_worker import KILL, POINTS
+from support.attended_worker import POINTS
 from support.browser import eventually
 from support.stores import MEMORY_DISK
 from surehand.core.attention import continuation, review
@@ -29,7 +28,6 @@ from surehand.core.attention.review import bare_pause
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import RunResult
 from surehand.shell.attended import desk
-from surehand.shell.locks import is_alive
 
 #: How the decision ends, by where the worker is killed.
 ENDS: Final = {
@@ -93,8 +91,7 @@ def _read_elsewhere(office: AttendedBench, run_id: str) -> Iterator[str]:
     if Action.RECONCILE not in item.allowed_actions:
         yield "a save that may have gone through cannot be read again"
         return
-    with _another_worker(office):
-        receipt = office.ended(office.ask(Action.RECONCILE, item), run_id)
+    receipt = office.ended(office.ask(Action.RECONCILE, item), run_id)
     expected = Finding.SAVED_AS_INTENDED if office.writes() else Finding.NOT_FOUND
     if receipt.finding is not expected:
         yield f"read again as {receipt.finding} where the app says {expected.value}"
@@ -102,27 +99,14 @@ def _read_elsewhere(office: AttendedBench, run_id: str) -> Iterator[str]:
         yield "reading again changed the answer"
 
 
-@contextmanager
-def _another_worker(office: AttendedBench) -> Generator[None]:
-    """A worker for a block, in the place of one that was killed."""
-    with patch.dict(os.environ):
-        os.environ.pop(KILL, None)
-        worker = office.bench.executor
-        assert worker is not None
-        # A process that was killed has let go of its lock a moment before it counts as ended.
-        assert eventually(lambda: is_alive(office.bench.folder, worker.owner_token))
-        yield
-
-
 def _goes_on_elsewhere(office: AttendedBench, run_id: str, item_id: str) -> Iterator[str]:
     """Another worker opens the window again, and the run goes on there."""
-    with _another_worker(office):
-        office.desk.ask_opening(item_id)
-        if not eventually(lambda: office.item_of(run_id).has_window):
-            yield "no other worker opened the window"
-            return
-        request = office.ask(Action.CONTINUE, office.item_of(run_id))
-        receipt, answer = office.ended(request, run_id), office.answer(run_id)
+    office.desk.ask_opening(item_id)
+    if not eventually(lambda: office.item_of(run_id).has_window):
+        yield "no other worker opened the window"
+        return
+    request = office.ask(Action.CONTINUE, office.item_of(run_id))
+    receipt, answer = office.ended(request, run_id), office.answer(run_id)
     yield from _dishonest(office, answer)
     if (receipt.status, answer.outcome) != (DecisionStatus.COMPLETED, Outcome.DONE):
         yield f"in another window it ended as {receipt.status.value}, {answer.outcome.value}"

@@ -1,18 +1,22 @@
 """Who performs: one worker owns the windows, on the one thread that executes runs, while every door stays free."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.attended_bench import AttendedBench, attended_bench
-from support.attended_worker import HELD, HELD_LATER, KILL, PLAIN
-from support.browser import eventually
+from support.attended_worker import HELD, HELD_LATER, MODULE, PLAIN
+from support.browser import ProcessName, eventually, family
 from surehand.core.attention.capability import DecisionRefusal
-from surehand.core.attention.decision import DecisionStatus, Finding
+from surehand.core.attention.decision import DecisionStatus, Finding, Receipt
 from surehand.core.attention.pause import Action
 from surehand.core.outcome.reasons import Outcome, Reason
-from surehand.shell.locks import is_alive
+from surehand.shell.engines.browser import executor
+from surehand.shell.store import open_store
+from surehand.shell.store.base import RunStore
 
 
 @pytest.fixture
@@ -115,31 +119,85 @@ class TestTheEndOfAServer:
             taught = first.ended(request, stopped.run_id)
         with attended_bench(tmp_path) as second:
             before = second.item_of(stopped.run_id)
-            assert second.bench.executor is not None
-            token = second.bench.executor.owner_token
             second.desk.ask_opening(before.id)
             assert eventually(lambda: second.item_of(stopped.run_id).has_window)
             after = second.item_of(stopped.run_id)
             receipt = second.ended(second.ask(Action.CONTINUE, after), stopped.run_id)
             writes = second.writes()
-            alive = is_alive(second.bench.folder, token)
 
         assert (taught.status, before.has_window) == (DecisionStatus.NEEDS_DEMONSTRATION, False)
         assert Action.CONTINUE not in before.allowed_actions
-        assert (receipt.status, writes, alive) == (DecisionStatus.COMPLETED, ["stops"], True)
+        assert (receipt.status, writes) == (DecisionStatus.COMPLETED, ["stops"])
+
+
+class TestAWorkerThatIsGone:
+    """A decision or a wish starts another one at once; while nothing waits, none is started."""
+
+    def test_a_wish_to_open_the_app_again(self, tmp_path: Path) -> None:
+        with attended_bench(tmp_path) as office:
+            stopped = office.bench.finished("first", note="stops")
+            worker = only_worker()
+            os.kill(worker.number, signal.SIGKILL)
+            assert eventually(lambda: not office.item_of(stopped.run_id).has_window)
+            gone = office.item_of(stopped.run_id)
+            office.desk.ask_opening(gone.id)
+            assert eventually(lambda: office.item_of(stopped.run_id).has_window)
+            another = only_worker()
+            receipt = office.ended(office.ask(Action.CONTINUE, office.item_of(stopped.run_id)), stopped.run_id)
+
+        assert worker != another
+        assert (receipt.status, office.writes()) == (DecisionStatus.COMPLETED, ["stops"])
+
+    def test_a_decision_that_nobody_took_up(self, tmp_path: Path) -> None:
+        with attended_bench(tmp_path, kill="claim.before") as office:
+            stopped = office.bench.finished("first", note="stops")
+            request = office.ask(Action.CONTINUE, office.item_of(stopped.run_id))
+
+            def receipt() -> Receipt | None:
+                return office.desk.receipt(request.idempotency_key)
+
+            assert eventually(lambda: (found := receipt()) is not None and found.final)
+            ended = receipt()
+
+        assert ended is not None
+        assert (ended.status, ended.reason) == (DecisionStatus.HALTED, DecisionRefusal.WINDOW_GONE)
+
+    def test_nothing_waits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        looks: list[Path] = []
+
+        def look(folder: Path, *, read_only: bool) -> RunStore:
+            looks.append(folder)
+            return open_store(folder, read_only=read_only)
+
+        monkeypatch.setattr(executor, "open_store", look)
+        monkeypatch.setattr(executor, "WAKE_SECONDS", 0.01)
+        with attended_bench(tmp_path) as office:
+            office.bench.finished("first", note="stops")
+            os.kill(only_worker().number, signal.SIGKILL)
+            assert eventually(lambda: len(looks) > 3)
+            left = workers()
+
+        assert left == []
+
+
+def workers() -> list[ProcessName]:
+    """The workers below this process."""
+    return [each for each in family(os.getpid()) if MODULE in each.command]
+
+
+def only_worker() -> ProcessName:
+    """The one worker below this process."""
+    (worker,) = workers()
+    return worker
 
 
 class TestAfterADeathBehindTheBoundary:
     """A run whose worker died behind the boundary is read again by another one, by what was sealed before the save."""
 
-    def test_a_run_that_nobody_decided_about(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_run_that_nobody_decided_about(self, tmp_path: Path) -> None:
         with attended_bench(tmp_path, kill="write.after") as office:
             doubtful = office.bench.finished("first", note=PLAIN)
             item = office.item_of(doubtful.run_id)
-            monkeypatch.delenv(KILL)
-            executor = office.bench.executor
-            assert executor is not None
-            assert eventually(lambda: is_alive(office.bench.folder, executor.owner_token))
             receipt = office.ended(office.ask(Action.RECONCILE, item), doubtful.run_id)
             kept = office.desk.evidence(item.id)
 

@@ -73,7 +73,7 @@ class AttendedBench:
 
 @contextmanager
 def attended_bench(folder: Path, *, kill: str | None = None, early: bool = False) -> Generator[AttendedBench]:
-    """A bench for a block; ``kill`` is where the first worker dies, ``early`` an engine that writes too early."""
+    """A bench for a block; ``kill`` is where the first worker there dies, ``early`` an engine that writes too early."""
     app = folder / "app.txt"
     told = {"PYTHONPATH": str(_TESTS), APP: str(app)}
     told |= ({} if kill is None else {KILL: kill}) | ({EARLY: "1"} if early else {})

@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -61,9 +62,11 @@ SAVED: Final = {
 
 
 def die_at(point: str) -> None:
-    """Die, if it is the point at which this process is to be killed."""
+    """Die, if it is the point at which the first worker that comes there is to be killed."""
     if os.environ.get(KILL) == point:
-        os.kill(os.getpid(), signal.SIGKILL)
+        with suppress(FileExistsError):
+            Path(os.environ[APP]).with_suffix(".killed").touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ScriptedEngine:

@@ -5,6 +5,8 @@ Laws of this module:
 - A run is handed to the worker whose token stands in its record, or to none.
 - Workers that die one after another, none of them with a run to its end, are started again in a bounded number only.
 - A worker counts as gone only when its process has ended. What its runs came to is then said by their records.
+- Where a person attends, a decision or a wish to open an app again starts a worker that is gone; nobody has to run
+  something first.
 - No browser library is loaded here.
 """
 
@@ -12,7 +14,7 @@ import os
 import threading
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
@@ -41,6 +43,9 @@ from surehand.shell.engines.browser.messages import (
 )
 from surehand.shell.executors import CLOSE_SECONDS, EngineUnavailableError, StartPace
 from surehand.shell.process import end_process, spawn_module
+from surehand.shell.store import open_store
+from surehand.shell.store.attention import attention_of
+from surehand.shell.store.base import StoreError
 
 #: The module that a worker runs.
 WORKER_MODULE: Final = "surehand.shell.engines.browser.worker"
@@ -50,6 +55,9 @@ READY_SECONDS: Final = 30.0
 
 #: Seconds until its browser must have started.
 WARM_SECONDS: Final = 60.0
+
+#: Seconds between two looks whether something waits for a worker that is gone.
+WAKE_SECONDS: Final = 1.0
 
 
 class WorkerGoneError(Exception):
@@ -148,6 +156,9 @@ class WorkerExecutor:
         self._worker: _Worker | None = None
         self._pace = StartPace(SYSTEM_CLOCK)
         self._open = True
+        self._closing = threading.Event()
+        if attended:
+            threading.Thread(target=self._attend, args=(folder,), name="surehand-wake", daemon=True).start()
 
     @property
     def owner_token(self) -> str:
@@ -192,11 +203,20 @@ class WorkerExecutor:
 
     def close(self) -> None:
         """As the protocol says. A worker that does not end in time is killed, and its records say what that proves."""
+        self._closing.set()
         with self._guard:
             self._open = False
             worker, self._worker = self._worker, None
         if worker is not None:
             end_process(worker.process, CLOSE_SECONDS)
+
+    def _attend(self, folder: Path) -> None:
+        """Start a worker, as soon as its pace allows it, when there is none and something waits for one."""
+        while not self._closing.wait(WAKE_SECONDS):
+            worker = self._worker
+            if (worker is None or worker.process.poll() is not None) and _is_awaited(folder):
+                with suppress(EngineUnavailableError):
+                    self._living()
 
     def _living(self) -> _Worker:
         """The living worker, started if there is none.
@@ -228,6 +248,14 @@ class WorkerExecutor:
             end_process(worker.process)
             raise EngineUnavailableError(FailedCheck.BROWSER_NOT_STARTING) from None
         return worker
+
+
+def _is_awaited(folder: Path) -> bool:
+    """Whether a decision, or a wish to open an app again, waits; a ledger that cannot say so is asked again."""
+    with suppress(StoreError), closing(open_store(folder, read_only=True)) as store:
+        attention = attention_of(store)
+        return attention is not None and bool(attention.openings() or attention.unended())
+    return False
 
 
 def _is_owner(worker: _Worker, owner: str) -> bool:

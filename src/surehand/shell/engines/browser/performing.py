@@ -47,6 +47,7 @@ from surehand.core.workflow.replay import compile_plan
 from surehand.shell.attended.instants import instants_of
 from surehand.shell.attended.keeping import Stop, issue_anew, keep_stop
 from surehand.shell.attended.sealing import EvidenceFiles
+from surehand.shell.attended.sweeping import settle_decisions
 from surehand.shell.clock import Clock
 from surehand.shell.engines import base
 from surehand.shell.engines.base import Boundary, Job, RunRefusedError, WindowGoneError
@@ -218,11 +219,15 @@ class Performer:
     # What people decided
 
     def look(self) -> None:
-        """Perform what is to be performed here now. What the store does not answer is looked at the next time."""
+        """Perform what is to be performed here now, and end what nobody can perform any more.
+
+        What the store does not answer is looked at the next time.
+        """
         if not self.attended:
             return
         with suppress(StoreError):
             self._store_late()
+            settle_decisions(self.runs, self.files.state_folder, self.clock)
             for decision in self.attention.unended():
                 self._perform_if_ours(decision)
             for opening in self.attention.openings():
