@@ -145,7 +145,7 @@ class TestStore:
             "UPDATE workflow_runs SET steps = 3",
             (
                 "INSERT INTO workflow_step_results "
-                "SELECT run_id, 9, 'a', 9, 'done', 'no', NULL, NULL, '{}' FROM workflow_runs"
+                "SELECT run_id, 9, 'a', 9, 'done', 'no', NULL, NULL, '{}', NULL FROM workflow_runs"
             ),
         ],
     )

@@ -14,6 +14,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from enum import Enum, unique
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,7 +29,7 @@ from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.files import NetworkFileSystemError, refuse_network_file_system
 from surehand.shell.identity import DamagedKeyError, find_machine_key
 from surehand.shell.store import open_store
-from surehand.shell.store.base import StoreError
+from surehand.shell.store.base import StoreError, StoreRestoredError
 
 #: Below this many bytes free nothing can be relied on; below the other one it is time to tidy up.
 LEAST_FREE_BYTES: Final = 20 * 1024 * 1024
@@ -79,6 +80,7 @@ def _findings(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield _clock(clock)
     yield _signing_key()
     yield from _store(folder, clock)
+    yield from _plans(folder)
     if settings.bundles is not None:
         yield _bundles(settings.bundles)
     yield from _browser(settings.sandbox_engine)
@@ -189,6 +191,24 @@ def _store(folder: Path, clock: Clock) -> Iterator[Finding]:
     yield Finding("store", State.OK, f"whole, {unfinished} unfinished")
     if newest and newest[0].created_at > clock.now() + TOLERATED_SECONDS:
         yield Finding("clock", State.WARNING, "stands before the newest run: it was put back")
+
+
+def _plans(folder: Path) -> Iterator[Finding]:
+    """Whether the file of plans is whole, where there is one."""
+    if not (folder / "plans").is_dir():
+        return
+    from surehand.shell.orchestration.store import PlanStore  # noqa: PLC0415 - few installations have plans
+
+    try:
+        with closing(PlanStore.open(folder / "plans")) as store:
+            store.check_health()
+            unfinished = len(store.going_on())
+    except StoreRestoredError:
+        yield Finding("plans", State.FAILED, "copied or restored: `surehand plan accept-restored` takes it over")
+    except StoreError as error:
+        yield Finding("plans", State.FAILED, error.check.value)
+    else:
+        yield Finding("plans", State.OK, f"whole, {unfinished} unfinished")
 
 
 def _bundles(chosen: BundleSettings) -> Finding:

@@ -24,6 +24,7 @@ class PlanRefusal(Enum):
     INVALID_DEFINITION = "invalid_definition"
     INVALID_INPUT = "invalid_input"
     REQUEST_ID_CONFLICT = "request_id_conflict"
+    FORGOTTEN = "forgotten"
     UNKNOWN_RUN = "unknown_run"
     RUNNING_ELSEWHERE = "running_elsewhere"
     DEFINITION_CHANGED = "definition_changed"

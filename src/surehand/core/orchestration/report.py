@@ -3,7 +3,8 @@
 Laws of this module:
 
 - The weakest step decides, and what may have been written is never told as nothing written.
-- A refusal began nothing. What an earlier call under the same request id did is not known to it.
+- A refusal began nothing. What an earlier call under the same request id did is not known to it; where there was one,
+  something may have been saved.
 - An answer holds ids, names of steps, counts, closed words and fixed copy; no value, goal or argument.
 """
 
@@ -143,6 +144,10 @@ _REFUSALS: Final[dict[PlanRefusal, tuple[str, NextStep]]] = {
         "Use a new request_id for other work; call get_plan_run for the earlier one.",
         NextStep.CORRECT_THE_CALL,
     ),
+    PlanRefusal.FORGOTTEN: (
+        "Have a person check the records; do not start it again.",
+        NextStep.HAVE_A_PERSON_CHECK_THE_RECORD,
+    ),
     PlanRefusal.UNKNOWN_RUN: _CORRECT,
     PlanRefusal.RUNNING_ELSEWHERE: ("Call get_plan_run with its id.", NextStep.CALL_GET_RUN),
     PlanRefusal.DEFINITION_CHANGED: _OPERATOR,
@@ -167,7 +172,7 @@ def _refused(refused: RunRefused, plan: str | None) -> PlanResult:
     action, next_step = _REFUSALS[refused.code]
     return PlanResult(
         plan=plan,
-        outcome=Outcome.DID_NOT_RUN,
+        outcome=Outcome.NOT_SURE_IF_SAVED if refused.code is PlanRefusal.FORGOTTEN else Outcome.DID_NOT_RUN,
         record_changed=RecordChanged.UNKNOWN,
         next_step=next_step,
         step=refused.step_id,

@@ -108,6 +108,7 @@ class WorkflowRun:
         step_timer: Time since the current step began.
         cancel_asked: Whether somebody wished that it stops.
         begun: Whether the current step may have begun; only whoever saved it and did not go on can deny that.
+        restored: Whether the file that keeps it was copied or restored since it began: what it did then is not in it.
     """
 
     id: PlanRunId
@@ -123,6 +124,7 @@ class WorkflowRun:
     step_timer: Timer
     cancel_asked: bool = False
     begun: bool = True
+    restored: bool = False
 
     @property
     def definition_id(self) -> str:

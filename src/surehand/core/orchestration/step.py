@@ -7,11 +7,12 @@ Laws of this module:
   begins, and it is recorded as ended together with the beginning of the next.
 - A step that ended never runs again. One that may have begun is looked up first, and only proof that it wrote nothing
   lets it run.
+- A restored run acts no more by itself: each of its actions is looked up, and only the end of one that is known counts.
 - A step in doubt stops the run for a person, whatever the definition says.
 - A step that may have written, or waits for a person, is never entered again: its next visit would be another request.
 """
 
-from typing import Final, assert_never
+from typing import Final, TypeGuard, assert_never
 
 from attrs import evolve
 from returns.result import Failure
@@ -194,9 +195,13 @@ def _at(run: WorkflowRun) -> At:
     return At(run.step.step_id, run.visit)
 
 
+def visit_name(run_id: str, step_id: str, visit: int) -> str:
+    """What a visit to a step is called wherever it acts, whoever asks."""
+    return f"{run_id}.{step_id}.{visit}"
+
+
 def _name(run: WorkflowRun) -> str:
-    """What this visit is called wherever it acts, whoever asks."""
-    return f"{run.id}.{run.step.step_id}.{run.visit}"
+    return visit_name(run.id, run.step.step_id, run.visit)
 
 
 # What happens to a step.
@@ -224,7 +229,7 @@ def _call_ended(run: WorkflowRun, end: ToolEnd, now: Moment) -> Step:
 
 def _looked_up(run: WorkflowRun, asked: Action, found: StepEnd | ToolEnd | Doubt, now: Moment) -> Step:
     match found, asked:
-        case Doubt.NOT_DELIVERED, _:
+        case Doubt.NOT_DELIVERED, _ if not run.restored:
             if run.cancel_asked:
                 return _ended(run, _template_end(run, StepFailure.CANCELED, success=False), now)
             return run, (asked,)
@@ -244,13 +249,9 @@ def _resumed(run: WorkflowRun, now: Moment) -> Step:
     asked = _asked(run)
     if not run.begun:
         return _gone_on(evolve(run, begun=True), now)
-    match asked:
-        case StepEnd() | CheckCondition() | CallTool(effects=Effects.READS):
-            return _gone_on(run, now)
-        case RunSkill() | CallTool() | RunTask():
-            return run, (LookUp(asked),)
-        case _:  # pragma: no cover
-            assert_never(asked)
+    if not isinstance(asked, StepEnd) and _may_write(asked):
+        return run, (LookUp(asked),)
+    return _gone_on(run, now)
 
 
 def _cancel_asked(run: WorkflowRun) -> Step:
@@ -271,9 +272,15 @@ def _gone_on(run: WorkflowRun, now: Moment) -> Step:
     while run.status is RunStatus.RUNNING:
         asked = _asked(run)
         if not isinstance(asked, StepEnd):
-            return run, (asked,)
+            return run, (LookUp(asked) if run.restored and _may_write(asked) else asked,)
         run = _recorded(run, asked, now, None)
     return run, ()
+
+
+def _may_write(asked: CheckCondition | Action) -> TypeGuard[Action]:
+    return not isinstance(asked, CheckCondition) and not (
+        isinstance(asked, CallTool) and asked.effects is Effects.READS
+    )
 
 
 def _recorded(run: WorkflowRun, end: StepEnd, now: Moment, way: Way | None) -> WorkflowRun:

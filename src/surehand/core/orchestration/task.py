@@ -7,6 +7,7 @@ Laws of this module:
 - Why a task failed is kept as a code or not at all.
 """
 
+import hashlib
 from enum import Enum, unique
 from typing import Protocol
 
@@ -57,6 +58,11 @@ class TaskRunner(Protocol):
     def run(self, task: Task) -> Task:
         """The task as it ended: ``succeeded`` or ``failed``."""
         ...
+
+
+def port_of(task_id: str) -> str:
+    """What the ports and journals of a task are called, whatever its id holds."""
+    return f"goal-{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
 
 
 def end_of_task(task: Task) -> StepEnd:

@@ -8,7 +8,7 @@ Laws of this module:
 """
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TypedDict, TypeVar, Unpack
 
@@ -67,6 +67,18 @@ Examples:
   surehand plan graph plan_0123456789abcdef0123456789abcdef
 """
 
+PRUNE_EPILOG: Final = """\b
+Examples:
+  surehand plan prune --older-than 90 --dry-run
+  surehand plan prune --older-than 90 --json
+"""
+
+ACCEPT_EPILOG: Final = """\b
+Examples:
+  surehand plan accept-restored
+  surehand plan accept-restored --yes --json
+"""
+
 _RUN_PREFIX: Final = "plan_"
 
 #: Refusals that are about the plan itself.
@@ -89,7 +101,7 @@ class Installation(TypedDict):
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Check, run, take up, list and draw plans: several workflows in one order, none of them twice."""
+    """Check, run, take up, list, draw and tidy up plans: several workflows in one order, none of them twice."""
 
 
 def installation_options(function: CommandFunction) -> CommandFunction:
@@ -256,6 +268,80 @@ def graph_plan(ctx: click.Context, /, shown: str, as_json: bool, **installation:
     else:
         drawn = graph(_read(ctx, Path(shown)))
     print_json({"mermaid": drawn}) if as_json else click.echo(drawn, nl=False)
+
+
+@command.command("prune", epilog=PRUNE_EPILOG)
+@click.option("--older-than", "days", type=click.IntRange(1, 36500), required=True, metavar="DAYS", help="Their age.")
+@click.option("--dry-run", is_flag=True, help="Count only; drop nothing.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def prune_plans_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
+    """Drop what old runs of plans were given and found, and the journals of their goals.
+
+    Runs are never dropped, nor how their steps ended: their request ids are answered for ever, with the same result. A
+    run that goes on keeps everything; cancel it first if nobody takes it up any more.
+    """
+    from attrs import asdict  # noqa: PLC0415 - after the arguments were understood
+
+    from surehand.core.admission.record import DAY_SECONDS  # noqa: PLC0415 - as above
+    from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - as above
+    from surehand.shell.config import settings  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.opening import PLANS  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.retention import prune_plans  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.store import PlanStore  # noqa: PLC0415 - as above
+    from surehand.shell.output import print_json  # noqa: PLC0415 - as above
+    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
+
+    folder = settings(runs_dir).state_folder
+    if not (folder / PLANS).exists():
+        click.echo("No plan was run here.", err=True)
+        ctx.exit(NOT_IN_ORDER)
+    try:
+        with closing(PlanStore.open(folder / PLANS, read_only=dry_run)) as store:
+            pruned = prune_plans(store, folder, SYSTEM_CLOCK.now() - days * DAY_SECONDS, dry_run=dry_run)
+    except StoreError:
+        _no_store(ctx)
+    if as_json:
+        print_json({**asdict(pruned), "dry_run": dry_run})
+    else:
+        click.echo(f"Runs of plans: {pruned.runs}. Journals of goals: {pruned.journals}.")
+        click.echo("Nothing was dropped." if dry_run else "What they held is dropped.")
+
+
+@command.command("accept-restored", epilog=ACCEPT_EPILOG)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@runs_dir_option
+@json_option
+@click.pass_context
+def accept_restored_plans(ctx: click.Context, yes: bool, runs_dir: str | None, as_json: bool) -> None:
+    """Go on with a file of plans that was copied or restored.
+
+    What ran after the backup was made is not in it. A run that goes on takes what the ledger knows of each of its
+    steps, and stops for a person at the first one that the ledger does not know. A request that only the notes beside
+    the file know begins nothing. A request of that time that neither of them knows begins anew, so look into the app
+    before it is repeated. Stop every program that uses the file first; take the run store over before, if it was
+    restored too.
+    """
+    from surehand.shell.config import settings  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.orchestration.opening import PLANS  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.store import PlanStore  # noqa: PLC0415 - as above
+    from surehand.shell.output import print_json  # noqa: PLC0415 - as above
+    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
+
+    if not yes:
+        click.confirm("Go on with the file of plans as it is now?", abort=True, err=True)
+    try:
+        with closing(PlanStore.open(settings(runs_dir).state_folder / PLANS, restored=True)) as store:
+            accepted = store.accept_restored()
+    except StoreError:
+        _no_store(ctx)
+    if as_json:
+        print_json({"epoch": accepted.epoch, "going_on": accepted.going_on, "lost": accepted.lost})
+    else:
+        click.echo(f"Epoch {accepted.epoch} begins.")
+        click.echo(f"Runs that go on and do nothing more that the ledger does not know: {accepted.going_on}.")
+        click.echo(f"Requests that the file had lost and that begin nothing any more: {accepted.lost}.")
 
 
 class _One:

@@ -10,7 +10,6 @@ Laws of this module:
 """
 
 import asyncio
-import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
@@ -46,7 +45,7 @@ from surehand.core.orchestration.goals import (
     begin,
     concluded,
 )
-from surehand.core.orchestration.task import Task
+from surehand.core.orchestration.task import Task, port_of
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.outcome.reasons import RecordChanged
 from surehand.core.workflow.commands import (
@@ -129,7 +128,7 @@ class BrowserTaskRunner:
         return Doubt.NOT_DELIVERED if all(each is Delivery.NOT_SENT for each in deliveries) else Doubt.UNKNOWN
 
     def _journals_of(self, task_id: str) -> Iterator[Path]:
-        return self.journals.glob(f"{_port(task_id)}-*.jsonl")
+        return self.journals.glob(f"{port_of(task_id)}-*.jsonl")
 
     async def _run(self, task: Task) -> Task:
         # An exception that nobody awaits would be printed, with what was typed.
@@ -155,7 +154,7 @@ class BrowserTaskRunner:
     async def _behind_fence(self, work: Work, tools: Tools) -> Task:
         rules = FenceRules((str(self.origin),), self.harmless_writes)
         try:
-            fence = await tools.fence.open_run(f"{_port(work.task.id)}-{secrets.token_hex(4)}", rules)
+            fence = await tools.fence.open_run(f"{port_of(work.task.id)}-{secrets.token_hex(4)}", rules)
         except FenceUnavailableError:
             return concluded(advance(work, _BROKEN), _NOT_SENT)
         with suppress(Error, TimeoutError, FenceUnavailableError):
@@ -257,8 +256,3 @@ async def _measured(fence: FenceRun) -> Measured:
     verdict = await fence.settle(0)
     changed = RecordChanged.NO if verdict.delivery is Delivery.NOT_SENT else RecordChanged.UNKNOWN
     return Measured(record_changed=changed, write_stopped=was_stopped)
-
-
-def _port(task_id: str) -> str:
-    """What the ports of a task are called, whatever its id holds."""
-    return f"goal-{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"

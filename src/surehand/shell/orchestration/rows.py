@@ -25,14 +25,14 @@ from surehand.shell.store.base import StoreCorruptError
 
 _COLUMNS: Final = (
     "run_id, request_key, asked, definition_id, digest, created_at, status, current_step_id, visit, state, steps, "
-    "cancel_asked, owner, lease, saves"
+    "cancel_asked, owner, lease, saves, restored"
 )
 _HEAD: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE run_id = ?"  # noqa: S608 - built from constants
 _BY_REQUEST: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE request_key = ?"  # noqa: S608 - as above
 _NEWEST: Final = f"SELECT {_COLUMNS} FROM workflow_runs ORDER BY seq DESC LIMIT ?"  # noqa: S608 - as above
 _GOING_ON: Final = f"SELECT {_COLUMNS} FROM workflow_runs WHERE status = 'running' ORDER BY seq"  # noqa: S608 - as above
 _STANDING: Final = "SELECT status, cancel_asked FROM workflow_runs WHERE run_id = ?"
-_INSERT: Final = f"INSERT INTO workflow_runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
+_INSERT: Final = f"INSERT INTO workflow_runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - as above
 _PIN: Final = "INSERT OR IGNORE INTO workflow_definitions VALUES (?, ?, ?)"
 _PINNED: Final = "SELECT pinned FROM workflow_definitions WHERE digest = ?"
 _SAVE: Final = (
@@ -43,12 +43,25 @@ _CLAIM: Final = (
     "UPDATE workflow_runs SET owner = ?, lease = lease + 1 WHERE run_id = ? AND lease = ? AND status = 'running'"
 )
 _CANCEL: Final = "UPDATE workflow_runs SET cancel_asked = 1 WHERE run_id = ? AND status = 'running'"
-_ADD_RESULT: Final = "INSERT INTO workflow_step_results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_RESULT: Final = "INSERT INTO workflow_step_results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RESULTS: Final = (
-    "SELECT step_id, visit, outcome, record_changed, failure, reference, outputs FROM workflow_step_results "
+    "SELECT step_id, visit, outcome, record_changed, failure, reference, outputs, code FROM workflow_step_results "
     "WHERE run_id = ? AND place < ? ORDER BY place"
 )
 
+_OLD: Final = "status <> 'running' AND state <> '' AND created_at < ?"
+_COUNT_OLD: Final = f"SELECT count(*) FROM workflow_runs WHERE {_OLD}"  # noqa: S608 - as above
+_DROP_OUTPUTS: Final = (
+    "UPDATE workflow_step_results SET outputs = '{}' WHERE outputs <> '{}' AND run_id IN "  # noqa: S608 - as above
+    f"(SELECT run_id FROM workflow_runs WHERE {_OLD})"
+)
+_DROP_STATE: Final = f"UPDATE workflow_runs SET state = '' WHERE {_OLD}"  # noqa: S608 - as above
+_REQUESTS: Final = "SELECT request_key FROM workflow_runs WHERE request_key IS NOT NULL"
+_FORGOTTEN: Final = "SELECT request_key FROM forgotten_requests"
+_IS_FORGOTTEN: Final = "SELECT 1 FROM forgotten_requests WHERE request_key = ?"
+_FORGET: Final = "INSERT OR IGNORE INTO forgotten_requests VALUES (?)"
+_MARK_RESTORED: Final = "UPDATE workflow_runs SET restored = 1 WHERE status = 'running' AND restored = 0"
+_UNMARKED: Final = "SELECT count(*) FROM workflow_runs WHERE status = 'running' AND restored = 0"
 
 _Kept = TypeVar("_Kept", bound=object)
 
@@ -62,6 +75,10 @@ class _State:
     run_timer: Timer
     step_timer: Timer
     begun: bool
+
+
+#: What is left of the state of a run whose values were dropped.
+_NOTHING: Final = _State(variables=(), calls=(), run_timer=Timer("", 0), step_timer=Timer("", 0), begun=False)
 
 
 @frozen(kw_only=True)
@@ -84,6 +101,7 @@ class RunHead:
         owner: Token of whoever goes through it.
         lease: How often it was taken up.
         saves: How often it was saved.
+        restored: Whether the file was copied or restored while it went on.
     """
 
     run_id: str
@@ -101,6 +119,7 @@ class RunHead:
     owner: str
     lease: int
     saves: int
+    restored: bool = False
 
 
 @frozen
@@ -111,8 +130,8 @@ class Standing:
     cancel_asked: bool
 
 
-_Row = tuple[str, str | None, str, str, str, int, str, str | None, int, str, int, int, str, int, int]
-_ResultRow = tuple[str, int, str, str, str | None, str | None, str]
+_Row = tuple[str, str | None, str, str, str, int, str, str | None, int, str, int, int, str, int, int, int]
+_ResultRow = tuple[str, int, str, str, str | None, str | None, str, str | None]
 
 
 def head(link: sqlite3.Connection, run_id: str) -> RunHead | None:
@@ -162,6 +181,7 @@ def insert(link: sqlite3.Connection, run: WorkflowRun, new: RunHead) -> None:
             new.owner,
             new.lease,
             new.saves,
+            int(new.restored),
         ),
     )
     add_results(link, run, 0)
@@ -220,14 +240,14 @@ def run_of(link: sqlite3.Connection, kept: RunHead, definition: PinnedDefinition
     Raises:
         StoreCorruptError: Its rows contradict each other.
     """
-    state = _read(kept.state, _State)
+    state = _NOTHING if _is_pruned(kept) else _read(kept.state, _State)
     rows = cast("list[_ResultRow]", link.execute(_RESULTS, (kept.run_id, kept.steps)).fetchall())
     if state is None or len(rows) != kept.steps:
         raise StoreCorruptError("a run that contradicts itself")
     try:
         results = tuple(_result(row) for row in rows)
         visits = _visits(definition, results, kept)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         raise StoreCorruptError("a step that contradicts itself") from None
     return WorkflowRun(
         id=kept.run_id,
@@ -242,6 +262,7 @@ def run_of(link: sqlite3.Connection, kept: RunHead, definition: PinnedDefinition
         run_timer=state.run_timer,
         step_timer=state.step_timer,
         begun=state.begun,
+        restored=kept.restored,
         cancel_asked=kept.cancel_asked and kept.status is not RunStatus.RUNNING,
     )
 
@@ -258,13 +279,57 @@ def state_of(run: WorkflowRun) -> str:
     return _text(state)
 
 
+def old(link: sqlite3.Connection, before: int) -> int:
+    """How many runs ended and began before a time, and hold values yet."""
+    return _count(link, _COUNT_OLD, before)
+
+
+def drop_values(link: sqlite3.Connection, before: int) -> int:
+    """Drop the values of runs that ended and began before a time; how many runs held some."""
+    link.execute(_DROP_OUTPUTS, (before,))
+    return link.execute(_DROP_STATE, (before,)).rowcount
+
+
+def requests(link: sqlite3.Connection) -> frozenset[str]:
+    """Every request that began a run here, and those that are known to be forgotten."""
+    return frozenset(row[0] for statement in (_REQUESTS, _FORGOTTEN) for row in link.execute(statement))
+
+
+def is_forgotten(link: sqlite3.Connection, request_key: str) -> bool:
+    """Whether the run of a request was lost when the file was taken over."""
+    return link.execute(_IS_FORGOTTEN, (request_key,)).fetchone() is not None
+
+
+def forget(link: sqlite3.Connection, request_keys: frozenset[str]) -> None:
+    """Keep that the runs of these requests were lost."""
+    link.executemany(_FORGET, ((each,) for each in sorted(request_keys)))
+
+
+def mark_restored(link: sqlite3.Connection) -> int:
+    """Mark every run that goes on as restored; how many were not."""
+    return link.execute(_MARK_RESTORED).rowcount
+
+
+def unmarked(link: sqlite3.Connection) -> int:
+    """How many runs that go on are not marked as restored."""
+    return _count(link, _UNMARKED)
+
+
+def _count(link: sqlite3.Connection, statement: str, *values: object) -> int:
+    return cast("tuple[int]", link.execute(statement, values).fetchone())[0]
+
+
+def _is_pruned(kept: RunHead) -> bool:
+    return not kept.state and kept.status is not RunStatus.RUNNING
+
+
 def _heads(rows: Iterable[object]) -> tuple[RunHead, ...]:
     return tuple(_head(cast("_Row", row)) for row in rows)
 
 
 def _head(row: _Row) -> RunHead:
     run_id, request_key, asked, definition_id, digest, created_at, status, step_id, visit, state, *rest = row
-    steps, cancel_asked, owner, lease, saves = cast("tuple[int, int, str, int, int]", rest)
+    steps, cancel_asked, owner, lease, saves, restored = cast("tuple[int, int, str, int, int, int]", rest)
     return RunHead(
         run_id=run_id,
         request_key=request_key,
@@ -281,6 +346,7 @@ def _head(row: _Row) -> RunHead:
         owner=owner,
         lease=lease,
         saves=saves,
+        restored=restored == 1,
     )
 
 
@@ -297,15 +363,17 @@ def _result_row(run_id: str, place: int, result: WorkflowStepResult) -> tuple[ob
         None if end.failure is None else end.failure.value,
         end.reference,
         json.dumps(outputs, ensure_ascii=False, separators=(",", ":")),
+        end.code,
     )
 
 
 def _result(row: _ResultRow) -> WorkflowStepResult:
-    step_id, visit, outcome, changed, failure, reference, outputs = row
+    step_id, visit, outcome, changed, failure, reference, outputs, code = row
     end = StepEnd(
         outcome=Outcome(outcome),
         record_changed=RecordChanged(changed),
         failure=None if failure is None else StepFailure(failure),
+        code=code,
         reference=reference,
         outputs=() if outputs == "{}" else _bindings(json.loads(outputs)),
     )
@@ -314,7 +382,7 @@ def _result(row: _ResultRow) -> WorkflowStepResult:
 
 def _bindings(outputs: object) -> tuple[Binding, ...]:
     if not isinstance(outputs, dict):
-        raise TypeError("no outputs")
+        raise ValueError("no outputs")  # noqa: TRY004 - damage, like any other text that is none
     found = cast("dict[str, object]", outputs)
     return tuple(Binding(name, text) for name, text in found.items() if isinstance(text, str))
 

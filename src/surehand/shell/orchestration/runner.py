@@ -8,7 +8,6 @@ Laws of this module:
 - The same request begins one run, however often it is sent; with another definition or other inputs it begins none.
 """
 
-import hashlib
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -30,12 +29,12 @@ from surehand.core.outcome.reasons import Outcome
 from surehand.core.request import keys
 from surehand.core.workflow.params import check_inputs
 from surehand.shell.files import UnsafeFileError
-from surehand.shell.identity import new_token
+from surehand.shell.identity import DamagedKeyError, fingerprint_key, new_token
 from surehand.shell.locks import OwnerLock, is_alive
 from surehand.shell.orchestration.loader import Definitions
 from surehand.shell.orchestration.performing import InterruptedWaitError, Surroundings, perform
 from surehand.shell.orchestration.rows import RunHead
-from surehand.shell.orchestration.store import Created, Existing, Lease, PinnedRun, PlanStore, Saved
+from surehand.shell.orchestration.store import Created, Existing, Forgotten, Lease, PinnedRun, PlanStore, Saved
 from surehand.shell.store.base import StoreError, StoreNewerError
 
 #: Seconds that closing waits for runs that are at work.
@@ -246,7 +245,7 @@ class WorkflowRunner:
                 run,
                 lock.token,
                 request_key=key,
-                asked=_asked(pinned, inputs),
+                asked=keys.fingerprint(fingerprint_key(self._folder), pinned.digest, inputs),
                 created_at=self._around.clock.now(),
             )
         except BaseException:
@@ -255,7 +254,9 @@ class WorkflowRunner:
         if isinstance(created, Created):
             return self._launch(Live(created.lease, lock), run, lambda: (run, commands))
         lock.release()
-        return self._existing(store, created)
+        return (
+            RunRefused(code=PlanRefusal.FORGOTTEN) if isinstance(created, Forgotten) else self._existing(store, created)
+        )
 
     def _existing(self, store: PlanStore, found: Existing) -> _Begun | RunRefused:
         if not found.same:
@@ -286,12 +287,13 @@ class WorkflowRunner:
         if lease is None:
             lock.release()
             return RunRefused(code=PlanRefusal.RUNNING_ELSEWHERE, step_id=run.current_step_id)
-        return self._go_on(store, Live(lease, lock))
+        return self._go_on(store, Live(lease, lock), found)
 
-    def _go_on(self, store: PlanStore, live: Live) -> _Begun | RunRefused:
-        """Go through a run from where it stands now that it is ours."""
+    def _go_on(self, store: PlanStore, live: Live, seen: PinnedRun | None) -> _Begun | RunRefused:
+        """Go through a run from where it stands now that it is ours; it is read again only if it is not as seen."""
         try:
-            run = _readable(store.load(live.lease.run_id))
+            is_as_seen = seen is not None and store.is_as_seen(seen.head, live.lease)
+            run = _readable(seen if is_as_seen else store.load(live.lease.run_id))
         except BaseException:
             live.lock.release()
             raise
@@ -311,7 +313,7 @@ class WorkflowRunner:
             step_id = _faulty_step(today, checked.failure()) or run.current_step_id
             return RunRefused(code=PlanRefusal.DEFINITION_CHANGED, step_id=step_id, faults=checked.failure())
         now = checked.unwrap()
-        if now.digest == run.pinned.digest:
+        if now == run.pinned:
             return None
         step_id = first_difference(run.pinned, now) or run.current_step_id
         return RunRefused(code=PlanRefusal.DEFINITION_CHANGED, step_id=step_id)
@@ -404,7 +406,7 @@ class WorkflowRunner:
             return answer()
         except StoreNewerError:
             return RunRefused(code=PlanRefusal.NEWER_SCHEMA)
-        except (StoreError, UnsafeFileError, OSError):
+        except (StoreError, DamagedKeyError, UnsafeFileError, OSError):
             return RunRefused(code=PlanRefusal.STORE_UNAVAILABLE)
         except ClosedError:
             return RunRefused(code=PlanRefusal.CLOSED)
@@ -456,11 +458,6 @@ def _run_of(begun: _Begun | RunRefused) -> WorkflowRun | RunRefused:
 def _run_id(key: str | None) -> str:
     """The name of a run: that of its request if it has one, so that what it does keeps its names whatever is lost."""
     return f"plan_{new_token() if key is None else key[:32]}"
-
-
-def _asked(pinned: PinnedDefinition, inputs: dict[str, str]) -> str:
-    """What is asked, as a hash; the inputs themselves lie beside it, among the variables of the run."""
-    return hashlib.sha256(keys.canonical_form(pinned.digest, inputs)).hexdigest()
 
 
 def _readable(found: PinnedRun | None) -> WorkflowRun | RunRefused:

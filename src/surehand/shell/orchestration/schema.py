@@ -4,6 +4,7 @@ Laws of this module:
 
 - A migration is never edited once a file may have been through it; a change is a new migration at the end.
 - What must never change or vanish is guarded by a trigger: a pinned definition, the end of a step, a run that ended.
+  Of what ended only the values may be dropped.
 - A lease only ever goes up, so that whoever held an older one cannot save any more.
 """
 
@@ -63,6 +64,53 @@ def _never(name: str, event: str, table: str, reason: str) -> str:
     return f"CREATE TRIGGER {name} BEFORE {event} ON {table} BEGIN SELECT RAISE(ABORT, '{reason}'); END"
 
 
+_ANOTHER_RUN: Final = " OR ".join(
+    (
+        "NEW.state <> ''",
+        *(
+            f"NEW.{name} IS NOT OLD.{name}"
+            for name in (
+                "status",
+                "current_step_id",
+                "visit",
+                "steps",
+                "cancel_asked",
+                "owner",
+                "lease",
+                "saves",
+                "restored",
+            )
+        ),
+    )
+)
+
+_ANOTHER_END: Final = " OR ".join(
+    (
+        "NEW.outputs <> '{}'",
+        *(
+            f"NEW.{name} IS NOT OLD.{name}"
+            for name in (
+                "run_id",
+                "place",
+                "step_id",
+                "visit",
+                "outcome",
+                "record_changed",
+                "failure",
+                "reference",
+                "code",
+            )
+        ),
+        "(SELECT status FROM workflow_runs WHERE run_id = OLD.run_id) = 'running'",
+    )
+)
+
+#: Requests whose runs the file had lost when it was taken over after it was copied or restored.
+_CREATE_FORGOTTEN: Final = """\
+CREATE TABLE forgotten_requests (
+  request_key TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID"""
+
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         *SEALED,
@@ -90,5 +138,27 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         _CREATE_RESULTS,
         _never("results_stay", "DELETE", "workflow_step_results", "the end of a step stays"),
         _never("results_never_change", "UPDATE", "workflow_step_results", "the end of a step never changes"),
+    ),
+    (
+        "ALTER TABLE workflow_runs ADD COLUMN restored INTEGER NOT NULL DEFAULT 0 CHECK (restored IN (0, 1))",
+        "ALTER TABLE workflow_step_results ADD COLUMN code TEXT",
+        _CREATE_FORGOTTEN,
+        _never("forgotten_stay", "DELETE", "forgotten_requests", "what was forgotten stays so"),
+        _never("forgotten_never_change", "UPDATE", "forgotten_requests", "what was forgotten never changes"),
+        "DROP TRIGGER runs_end_once",
+        (
+            "CREATE TRIGGER runs_end_once BEFORE UPDATE ON workflow_runs "
+            f"WHEN OLD.status <> 'running' AND ({_ANOTHER_RUN}) "
+            "BEGIN SELECT RAISE(ABORT, 'of a run that ended only the values may be dropped'); END"
+        ),
+        (
+            "CREATE TRIGGER runs_stay_restored BEFORE UPDATE OF restored ON workflow_runs "
+            "WHEN NEW.restored < OLD.restored BEGIN SELECT RAISE(ABORT, 'a restored run stays one'); END"
+        ),
+        "DROP TRIGGER results_never_change",
+        (
+            f"CREATE TRIGGER results_never_change BEFORE UPDATE ON workflow_step_results WHEN {_ANOTHER_END} "
+            "BEGIN SELECT RAISE(ABORT, 'of the end of a step only the values may be dropped'); END"
+        ),
     ),
 )

@@ -236,6 +236,17 @@ class SqliteFile:
         """Let SQLite read every page and compare every index with its table."""
         self.read(_require_integrity)
 
+    def compact(self) -> None:
+        """Rewrite the file and cut its log, so that nothing of what was dropped is left in either.
+
+        Raises:
+            StoreError: It cannot be done now; what was dropped stays dropped.
+        """
+        with _store_errors(), self._turn() as links:
+            link = self._writer(links, flushed=True)
+            link.execute("VACUUM")
+            _cut_log(link)
+
     def noted(self) -> frozenset[str]:
         """Every name that was ever noted under this file's seal, as far as notes were kept."""
         with _store_errors():
@@ -445,10 +456,7 @@ class SqliteFile:
         """Write the log back and cut it: what can be read afterwards is on disk, and nothing else can come back."""
         links.doubt = True
         links.drop_writers()
-        link = self._writer(links, flushed=True)
-        (busy, *_) = link.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise StoreUnavailableError("the log is in use")
+        _cut_log(self._writer(links, flushed=True))
         links.doubt = False
 
     @contextlib.contextmanager
@@ -640,6 +648,13 @@ def _require_log(link: sqlite3.Connection, pragma: str) -> None:
     row = cast("tuple[object] | None", link.execute(pragma).fetchone())
     if row != _LOG:
         raise sqlite3.NotSupportedError("no write-ahead log")
+
+
+def _cut_log(link: sqlite3.Connection) -> None:
+    """Write the log back into the file and make it empty."""
+    (busy, *_) = link.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise StoreUnavailableError("the log is in use")
 
 
 # Schema.
