@@ -196,7 +196,7 @@ TARGETS: Final = (
     Target("surehand.core.workflow.policy", _GATE),
     Target("surehand.core.workflow.manifest", ("tests/properties/test_bundle_manifest.py",)),
     Target("surehand.core.workflow.envelope", ("tests/properties/test_bundle_manifest.py", "-k", "Envelopes")),
-    Target("surehand.core.workflow.fence", _FENCE),
+    Target("surehand.core.workflow.fence", _FENCE, texts=False),
     Target("surehand.core.workflow.operation", _OPERATION),
     Target("surehand.core.modes", ("tests/properties/test_modes.py",), texts=False),
     Target("surehand.shell.store.base", _SQLITE),

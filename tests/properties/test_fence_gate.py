@@ -1,8 +1,11 @@
 """Laws of the fence's gate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import find, given
 from hypothesis import strategies as st
 
@@ -23,6 +26,7 @@ from surehand.core.workflow.fence import (
     RequestKind,
     Settle,
     Unreadable,
+    asked_method,
     classify,
     matches,
     overlaps,
@@ -179,6 +183,42 @@ class TestTheTableIsWhole:
 
         assert {(state, cause) for state in GateState for cause in causes} == set(TRANSITIONS)
 
+    #: What the gate says, by what happens: closed, armed, spent, ended.
+    SAID: Mapping[RequestKind | GateSignal, tuple[str, ...]] = MappingProxyType(
+        {
+            RequestKind.READ: ("pass_read", "pass_read", "pass_read", "refuse_read"),
+            RequestKind.SOCKET: ("open_socket", "open_socket", "open_socket", "stop_write"),
+            RequestKind.HARMLESS_WRITE: ("pass_harmless", "pass_harmless", "pass_harmless", "stop_write"),
+            RequestKind.BLOCKED_WRITE: ("hold_back", "hold_back", "hold_back", "hold_back"),
+            RequestKind.SAVE_WRITE: ("stop_write", "begin_save", "stop_write", "stop_write"),
+            RequestKind.OTHER_WRITE: ("stop_write", "stop_write", "stop_write", "stop_write"),
+            RequestKind.FOREIGN_HOST: ("refuse_host", "refuse_host", "refuse_host", "refuse_host"),
+            GateSignal.ARM: ("nothing", "refuse_arm", "refuse_arm", "refuse_arm"),
+            GateSignal.SETTLE: ("nothing", "nothing", "nothing", "nothing"),
+            GateSignal.END: ("nothing", "nothing", "nothing", "nothing"),
+            GateSignal.UNREADABLE: ("stop_write", "stop_write", "stop_write", "stop_write"),
+        }
+    )
+    #: Where it stands then, when it does not stay.
+    MOVED = MappingProxyType(
+        {
+            (GateState.CLOSED, GateSignal.ARM): GateState.ARMED,
+            (GateState.ARMED, RequestKind.SAVE_WRITE): GateState.SPENT,
+            (GateState.CLOSED, GateSignal.SETTLE): GateState.SPENT,
+            (GateState.ARMED, GateSignal.SETTLE): GateState.SPENT,
+            **{(state, GateSignal.END): GateState.ENDED for state in GateState},
+        }
+    )
+
+    def test_every_move(self) -> None:
+        expected = {
+            (state, cause): (self.MOVED.get((state, cause), state), GateCommand(said))
+            for cause, row in self.SAID.items()
+            for state, said in zip(GateState, row, strict=True)
+        }
+
+        assert expected == TRANSITIONS
+
     def test_no_way_leads_back(self) -> None:
         order = list(GateState)
 
@@ -251,6 +291,34 @@ class TestWhatIsNotKnownToBeHarmlessIsAWrite:
 
         assert (is_socket and head.origin in RULES.origins) == (classify(RULES, None, head) is RequestKind.SOCKET)
 
+    @pytest.mark.parametrize(
+        ("change", "kind"),
+        [
+            ({}, RequestKind.READ),
+            ({"method": "HEAD"}, RequestKind.READ),
+            ({"method": "OPTIONS"}, RequestKind.READ),
+            ({"method": "get"}, RequestKind.OTHER_WRITE),
+            ({"override": "PUT"}, RequestKind.OTHER_WRITE),
+            ({"oversized": True}, RequestKind.OTHER_WRITE),
+            ({"origin": "https://updates.example"}, RequestKind.FOREIGN_HOST),
+            ({"upgrade": "WebSocket"}, RequestKind.SOCKET),
+            ({"upgrade": "WebSocket", "path": "/feed"}, RequestKind.SOCKET),
+            ({"upgrade": "websocket", "path": "/other"}, RequestKind.OTHER_WRITE),
+            ({"upgrade": "websocket", "method": "POST"}, RequestKind.OTHER_WRITE),
+            ({"upgrade": "websocket", "override": "PUT"}, RequestKind.OTHER_WRITE),
+            ({"upgrade": "websocket", "oversized": True}, RequestKind.OTHER_WRITE),
+            ({"upgrade": "websocket", "body": b"x"}, RequestKind.OTHER_WRITE),
+            ({"upgrade": "h2c"}, RequestKind.OTHER_WRITE),
+            ({"upgrade": ""}, RequestKind.OTHER_WRITE),
+        ],
+        ids=str,
+    )
+    def test_each_thing_that_makes_a_look_none(self, change: dict[str, Any], kind: RequestKind) -> None:
+        rules = FenceRules((APP, API), sockets=("/live/*", "/feed"))
+        head = evolve(RequestHead(method="GET", origin=API, path="/live/7"), **change)
+
+        assert kind is classify(rules, None, head)
+
     def test_a_blocked_write_is_one_also_where_it_is_harmless_too(self) -> None:
         both = FenceRules((APP,), (DRAFT,), (DRAFT,))
         draft = RequestHead(method="POST", origin=APP, path="/drafts", content_type=FORM)
@@ -302,6 +370,41 @@ class TestTemplates:
         route = WriteRoute("POST", "/%61%2Fb", FORM)
 
         assert not matches(route, RequestHead(method="POST", origin=APP, path=path, content_type=FORM))
+
+    def test_a_request_that_was_not_read_whole_does_not(self) -> None:
+        head = RequestHead(method="POST", origin=APP, path="/referrals/7/notes", content_type=FORM, oversized=True)
+
+        assert not matches(SAVE, head)
+
+    def test_a_query_that_no_route_names_is_not_looked_at(self) -> None:
+        head = RequestHead(method="POST", origin=APP, path="/sign-in?a=%zz", content_type=FORM)
+
+        assert matches(SIGN_IN, head)
+
+    def test_no_body_is_shown(self) -> None:
+        assert "secret" not in repr(RequestHead(method="POST", origin=APP, path="/sign-in", body=b"secret"))
+
+    @pytest.mark.parametrize(
+        ("change", "expected"),
+        [
+            ({}, True),
+            ({"method": "PUT"}, False),
+            ({"content_type": JSON}, False),
+            ({"origin": None}, True),
+            ({"origin": API}, False),
+            ({"path": "/referrals/7/notes"}, True),
+            ({"path": "/referrals/*/drafts"}, False),
+            ({"query": (QueryPart("id", "8"),)}, True),
+            ({"query": (QueryPart("do", "*"),)}, True),
+            ({"query": (QueryPart("do", "/a/8"),)}, False),
+        ],
+        ids=str,
+    )
+    def test_each_thing_that_keeps_routes_apart(self, change: dict[str, Any], *, expected: bool) -> None:
+        route = evolve(SAVE, origin=APP, query=(QueryPart("do", "/a/7"),))
+        other = evolve(route, **change)
+
+        assert (expected, expected) == (overlaps(route, other), overlaps(other, route))
 
     @given(heads, routes, routes)
     def test_routes_that_share_a_request_overlap(self, head: RequestHead, one: WriteRoute, other: WriteRoute) -> None:
@@ -459,6 +562,13 @@ class TestOperationsTellRoutesApart:
 
         assert [matches(route, head) for route in (plain, button, self.PATCH)] == taken
 
+    def test_a_query_that_the_route_names_may_ask_for_it(self) -> None:
+        route = WriteRoute("POST", "/notes/*", FORM, (QueryPart("_method", "patch"),))
+        paths = ["/notes/7?_method=patch", "/notes/7?_method=delete"]
+        heads = [RequestHead(method="POST", origin=APP, path=path, content_type=FORM) for path in paths]
+
+        assert [True, False] == [matches(route, head) for head in heads]
+
     def test_an_object_that_asks_for_another_method_is_of_no_other_route(self) -> None:
         plain = WriteRoute("POST", "/notes/*", JSON)
         bodies = (b'{"note": "x"}', b'{"note": "x", "_method": "DELETE"}', b"[1]")
@@ -497,6 +607,7 @@ class TestServersAndMethodsTellRoutesApart:
             ("POST", None, "POST"),
             ("POST", "PUT", "PUT"),
             ("POST", "patch", "PATCH"),
+            ("POST", "delete", "DELETE"),
             ("POST", "GET", None),
             ("POST", "PUT, PUT", None),
             ("POST", "", None),
@@ -510,6 +621,7 @@ class TestServersAndMethodsTellRoutesApart:
         found = [each for each in ("POST", "PUT", "PATCH", "DELETE") if matches(WriteRoute(each, "/x", ""), head)]
 
         assert ([] if taken is None else [taken]) == found
+        assert taken == asked_method(method, override)
 
 
 class TestAGateThatIsNeverArmed:
@@ -539,6 +651,16 @@ class TestArming:
     def test_it_is_armed_once(self) -> None:
         assert [GateCommand.NOTHING, GateCommand.REFUSE_ARM] == commands([Arm(SAVE), Arm(SAVE)])
 
+    def test_a_second_route_does_not_take_the_place_of_the_first(self) -> None:
+        other = WriteRoute("PUT", "/other", FORM)
+
+        assert SAVE == gate_after([Arm(SAVE), Arm(other)]).route
+
+    def test_after_the_time_is_over_it_is_still_read(self) -> None:
+        read = Arrived(RequestHead(method="GET", origin=APP, path="/"))
+
+        assert [GateCommand.NOTHING, GateCommand.PASS_READ] == commands([Settle(), read])
+
     def test_after_the_time_is_over_it_cannot_be_armed(self) -> None:
         assert [GateCommand.NOTHING, GateCommand.REFUSE_ARM] == commands([Settle(), Arm(SAVE)])
 
@@ -558,6 +680,20 @@ class TestCounts:
             blocked_writes=said.count(GateCommand.HOLD_BACK),
             sockets=said.count(GateCommand.OPEN_SOCKET),
         )
+
+    def test_one_of_each(self) -> None:
+        read = RequestHead(method="GET", origin=APP, path="/")
+        heads = [
+            read,
+            evolve(read, method="POST", path="/sign-in", content_type=FORM),
+            evolve(read, method="POST"),
+            evolve(read, origin="https://updates.example"),
+            evolve(read, method="POST", path="/drafts", content_type=FORM),
+            evolve(read, path="/live/7", upgrade="websocket"),
+        ]
+        gate = gate_after([Arrived(head) for head in (*heads, *heads)])
+
+        assert (FenceCounts(2, 2, 2, 2, 2, 2), 2) == (gate.counts, gate.stopped_since_arm)
 
     def test_a_write_that_is_held_back_is_none_that_was_stopped(self) -> None:
         draft = Arrived(RequestHead(method="POST", origin=APP, path="/drafts", content_type=FORM))
@@ -583,6 +719,8 @@ class TestOrigins:
             ("https://clinic.example:443", "https://clinic.example"),
             ("https://clinic.example:80", "https://clinic.example:80"),
             ("http://[::1]:8080", "http://[::1]:8080"),
+            ("http://a:1", "http://a:1"),
+            ("http://a:65535", "http://a:65535"),
         ],
     )
     def test_the_canonical_form(self, text: str, canonical: str) -> None:
@@ -596,7 +734,7 @@ class TestOrigins:
             "http://user@clinic.example",
             "http://",
             "http://a:0",
-            "http://a:70000",
+            "http://a:65536",
             "http://a:",
             "//a",
             "",

@@ -171,6 +171,74 @@ class TestUnreadableJournals:
         assert Delivery.UNKNOWN is verdict(parse_journal(b""))
 
 
+#: What a stage leads to, by how its effect ended; anything else is a failure.
+LEADS: dict[tuple[Stage, Happened], Stage] = {
+    (Stage.INTENT, Happened.DONE): Stage.CROSSED,
+    (Stage.INTENT, Happened.REFUSED): Stage.REFUSED_BY_BOUNDARY,
+    (Stage.INTENT, Happened.GONE): Stage.ABANDONED,
+    (Stage.CROSSED, Happened.DONE): Stage.CONNECTED,
+    (Stage.CROSSED, Happened.GONE): Stage.ABANDONED,
+    (Stage.CONNECTED, Happened.DONE): Stage.WRITING,
+    (Stage.CONNECTED, Happened.GONE): Stage.ABANDONED,
+    (Stage.WRITING, Happened.DONE): Stage.WRITTEN,
+    (Stage.WRITTEN, Happened.DONE): Stage.ANSWERED,
+    (Stage.ANSWERED, Happened.DONE): Stage.DONE,
+}
+
+#: The stages of a save that goes well, in their order.
+WELL = (*(stage for stage in Stage if stage in {Stage.OPENED, *(before for before, _ in LEADS)}), Stage.DONE)
+
+
+def followers(before: Stage) -> set[Stage]:
+    """The stages that may come next."""
+    if before is Stage.OPENED:
+        return {Stage.INTENT}
+    after = {LEADS.get((before, happened), Stage.FAILED) for happened in Happened}
+    return after if any(stage is before for stage, _ in LEADS) else set()
+
+
+class TestTheOrderOfStages:
+    """Each stage has its one effect, and what may follow it is the whole of what the journal of a save can say."""
+
+    def test_each_stage_has_its_effect(self) -> None:
+        assert EFFECTS == {
+            Stage.INTENT: Effect.ASK_BOUNDARY,
+            Stage.CROSSED: Effect.CONNECT,
+            Stage.CONNECTED: Effect.CHECK_ALIVE,
+            Stage.WRITING: Effect.SEND,
+            Stage.WRITTEN: Effect.READ_ANSWER,
+            Stage.ANSWERED: Effect.RELAY,
+        }
+
+    def test_each_end_of_an_effect_leads_where_it_should(self) -> None:
+        pairs = [(stage, happened) for stage in Stage for happened in Happened]
+
+        assert [LEADS.get(pair, Stage.FAILED) for pair in pairs] == [next_stage(*pair) for pair in pairs]
+
+    @pytest.mark.parametrize("place", range(len(WELL)))
+    def test_nothing_else_follows(self, place: int) -> None:
+        before = WELL[: place + 1]
+        so_far = b"".join(map(journal_line, before))
+        whole = {stage for stage in Stage if parse_journal(so_far + journal_line(stage)).whole}
+
+        assert Journal(before, whole=True) == parse_journal(so_far)
+        assert followers(WELL[place]) == whole
+
+    @pytest.mark.parametrize("last", [Stage.REFUSED_BY_BOUNDARY, Stage.ABANDONED, Stage.FAILED])
+    def test_nothing_follows_an_end(self, last: Stage) -> None:
+        ended = b"".join(map(journal_line, (Stage.OPENED, Stage.INTENT, last)))
+
+        assert parse_journal(ended).whole
+        assert not [stage for stage in Stage if parse_journal(ended + journal_line(stage)).whole]
+
+    def test_only_the_opening_is_first(self) -> None:
+        assert [Stage.OPENED] == [stage for stage in Stage if parse_journal(journal_line(stage)).whole]
+
+    def test_a_line_is_what_earlier_versions_read(self) -> None:
+        assert b'{"stage":"answered","status":200}\n' == journal_line(Stage.ANSWERED, 200)
+        assert [b'{"stage":"%s"}\n' % stage.name.lower().encode() for stage in Stage] == list(map(journal_line, Stage))
+
+
 class TestStagesNeverRepeat:
     """No sequence of events performs an effect twice; what is not foreseen is a failure."""
 

@@ -198,7 +198,7 @@ def _asks_method(route: WriteRoute, head: RequestHead) -> bool:
     given = query_fields(head.path.partition("?")[2]) or ()
     named = {part.name for part in route.query}
     asked = any(alike(each.name, METHOD_FIELD) and each.name not in named for each in given)
-    return asked or (not head.encoded and head.content.asks_method)
+    return asked or head.content.asks_method
 
 
 def asked_method(method: str, override: str | None) -> str | None:
@@ -340,8 +340,6 @@ _NEVER_A_WRITE: dict[_Cause, GateCommand] = {
     RequestKind.FOREIGN_HOST: GateCommand.REFUSE_HOST,
     GateSignal.UNREADABLE: GateCommand.STOP_WRITE,
     GateSignal.ARM: GateCommand.REFUSE_ARM,
-    GateSignal.SETTLE: GateCommand.NOTHING,
-    GateSignal.END: GateCommand.NOTHING,
 }
 
 

@@ -271,8 +271,6 @@ _GRAPHQL_QUERY: Final = frozenset(
 )
 _KINDS: Final = frozenset({"query", "mutation", "subscription", "fragment"})
 _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
-#: A text of a document, as a token.
-_VALUE: Final = '"'
 
 #: No two ways of a repetition begin alike, so that nothing is read in a second way when the first leads nowhere.
 _TOKEN: Final = re.compile(
@@ -376,7 +374,7 @@ def _definition(first: str, second: str) -> _Definition:
 
 
 def _tokens(document: str) -> list[str]:
-    """The tokens of a document, each value as ``"``; none when something in it is no token."""
+    """The tokens of a document; none when something in it is no token. No value is written as a mark or a name is."""
     tokens: list[str] = []
     at = 0
     while at < len(document) <= _MOST_CHARACTERS:
@@ -384,7 +382,7 @@ def _tokens(document: str) -> list[str]:
         if found is None:
             return []
         if found.lastgroup != "ignored":
-            tokens.append(_VALUE if found.lastgroup == "value" else found[0])
+            tokens.append(found[0])
         at = found.end()
     return tokens
 
