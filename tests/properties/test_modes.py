@@ -94,9 +94,13 @@ STARTS: list[tuple[Flags, Start | StartRefusal]] = [
 ]
 
 
+#: What adds no tool, and is gone through for every combination of the other flags by a test of its own.
+GOALS = ("goals", "goals_url")
+
+
 def every_start() -> Iterator[Flags]:
     """Every combination of flags."""
-    names = [each.name for each in fields(Flags) if each.name != "mode"]
+    names = [each.name for each in fields(Flags) if each.name not in {"mode", *GOALS}]
     for mode in (None, *Mode):
         for values in product((False, True), repeat=len(names)):
             yield Flags(mode=mode, **dict(zip(names, values, strict=True)))
@@ -150,7 +154,7 @@ class TestEveryCombinationOfFlagsIsAnswered:
             assert not flags.allow_synthetic_recorded_defaults or row.mode is Mode.SANDBOX
             assert len(row.tools) == len(set(row.tools))
 
-        assert set(StartRefusal) <= seen
+        assert {each for each in StartRefusal if not each.name.startswith("GOALS")} <= seen
 
     def test_a_run_tool_is_there_exactly_where_runs_are_allowed(self) -> None:
         for flags in every_start():
@@ -194,6 +198,35 @@ class TestPlansAddTheirTools:
 
     def test_there_are_none_without_a_workflow(self) -> None:
         assert StartRefusal.PLANS_WITHOUT_WORKFLOWS is choose(Flags(plans=True, authoring=True))
+
+
+class TestGoalsAreWorkedOnWherePlansRun:
+    """Goals add no tool. They go with plans where something may run; anything else is refused by name."""
+
+    def test_in_every_row(self) -> None:
+        served = 0
+        for flags in every_start():
+            without, row = choose(flags), choose(evolve(flags, goals=True))
+            if isinstance(row, Row):
+                served += 1
+                assert flags.plans
+                assert row.runs
+                assert row == without == choose(evolve(flags, goals=True, goals_url=True))
+            assert not isinstance(choose(evolve(flags, goals_url=True)), Row)
+
+        assert served > 0
+
+    @pytest.mark.parametrize(
+        ("flags", "refusal"),
+        [
+            (Flags(goals=True), StartRefusal.GOALS_WITHOUT_PLANS),
+            (Flags(goals=True, plans=True, bundles=True), StartRefusal.GOALS_WITHOUT_RUNS),
+            (Flags(goals_url=True, plans=True), StartRefusal.GOALS_URL_WITHOUT_GOALS),
+        ],
+        ids=str,
+    )
+    def test_the_refusals(self, flags: Flags, refusal: StartRefusal) -> None:
+        assert refusal is choose(flags)
 
 
 class TestWhoMayDecide:

@@ -39,6 +39,7 @@ from surehand.core.orchestration.goals import (
 from surehand.core.orchestration.prompt import (
     CONTROLS,
     FIXED,
+    LABELS,
     MAX_ANSWER,
     MAX_GOAL,
     MAX_PROMPT_BYTES,
@@ -71,6 +72,9 @@ PAGE = Observation(
         Node("n3", "textbox", "Search", "what somebody typed"),
         Node("n4", "heading", "Ben Sample", "Ben Sample"),
         Node("n5", "link", "Referral 1901-03-14", None),
+        Node("n6", "term", "", "Record number"),
+        Node("n7", "term", "", f"{CANARY} 1901-03-14"),
+        Node("n8", "definition", "", "SYN-1042"),
     )
 )
 
@@ -78,7 +82,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 NODES = st.builds(
     Node,
     st.integers(0, 999).map(lambda number: f"n{number}"),
-    st.sampled_from(("link", "textbox", "cell", "heading", "text")),
+    st.sampled_from(("link", "textbox", "cell", "heading", "term", "text")),
     TEXTS.map(lambda text: text[:200]),
     st.none() | TEXTS,
 )
@@ -169,7 +173,7 @@ class TestAPageStaysData:
 
 
 class TestNamesAlone:
-    """No value of a variable leaves, and nothing of a page but what its controls are called."""
+    """No value of a variable leaves, and nothing of a page but what its controls, columns and terms are called."""
 
     def test_what_is_shown(self) -> None:
         _, said = asked()
@@ -182,6 +186,9 @@ class TestNamesAlone:
             {"id": "n3", "role": "textbox", "name": "Search"},
             {"id": "n4", "role": "heading", "name": ""},
             {"id": "n5", "role": "link", "name": ""},
+            {"id": "n6", "role": "term", "name": "", "value": "Record number"},
+            {"id": "n7", "role": "term", "name": ""},
+            {"id": "n8", "role": "definition", "name": ""},
         ] == said["page"]["nodes"]
 
     def test_a_page_whose_texts_may_leave_says_all(self) -> None:
@@ -231,8 +238,8 @@ class TestNamesAlone:
         places = {f"{{{name}}}" for name in values}
 
         for node in said["page"]["nodes"]:
-            assert set(node.get("value", "").split()) <= places
-            assert node["role"] in CONTROLS or set(node["name"].split()) <= places
+            assert node["role"] in LABELS or set(node.get("value", "").split()) <= places
+            assert node["role"] in CONTROLS | LABELS or set(node["name"].split()) <= places
 
     @pytest.mark.parametrize(("text", "over"), [("7", "{short}"), (" 7 ", "{short}"), ("Room 7", "Room 7")])
     def test_a_very_short_value_is_veiled_where_it_stands_alone(self, text: str, over: str) -> None:

@@ -173,6 +173,8 @@ class Flags:
         allow_attended_actions: ``--allow-attended-actions``; with ``allow_run`` an older word for ``--mode attended``.
         qualified_config: Whether the settings file lets decisions act in the app.
         plans: Whether there is a folder of plans.
+        goals: Whether the client's model works on the goals of plans.
+        goals_url: Whether the app of goals was named.
         authoring: ``--authoring``.
         authoring_screens: Whether ``--authoring-screens`` was given.
         allow_url_override: ``--allow-url-override``.
@@ -188,6 +190,8 @@ class Flags:
     allow_attended_actions: bool = False
     qualified_config: bool = False
     plans: bool = False
+    goals: bool = False
+    goals_url: bool = False
     authoring: bool = False
     authoring_screens: bool = False
     allow_url_override: bool = False
@@ -203,6 +207,9 @@ class StartRefusal(Enum):
     BUNDLES_MISSING = "this mode serves workflows of your own: name their folder with --bundles"
     BUNDLES_NOT_SERVED = "the sandbox serves its own workflow; leave --bundles out, or start with --mode production"
     PLANS_WITHOUT_WORKFLOWS = "--plans goes through workflows: serve some with --bundles, or the sandbox"
+    GOALS_WITHOUT_PLANS = "--goals-by-client-model is about goals of plans: name their folder with --plans"
+    GOALS_URL_WITHOUT_GOALS = "--goals-url is about goals: give --goals-by-client-model beside it"
+    GOALS_WITHOUT_RUNS = "--goals-by-client-model works in an app: start with --mode production, or the sandbox"
     SCREENS_WITHOUT_AUTHORING = "--authoring-screens adds a tool to --authoring; give both"
     URL_OVERRIDE_WITHOUT_RUNS = "--allow-url-override is about runs of your own workflows; start with --mode production"
     EXPORT_WITHOUT_BUNDLES = "--allow-protected-export is about workflows of your own: name their folder with --bundles"
@@ -264,6 +271,9 @@ def _refusals(flags: Flags, start: Start) -> Iterator[tuple[StartRefusal, bool]]
     row = ROWS[start]
     defaults = flags.allow_synthetic_recorded_defaults
     yield StartRefusal.PLANS_WITHOUT_WORKFLOWS, flags.plans and start is Start.AUTHORING
+    yield StartRefusal.GOALS_WITHOUT_PLANS, flags.goals and not flags.plans
+    yield StartRefusal.GOALS_URL_WITHOUT_GOALS, flags.goals_url and not flags.goals
+    yield StartRefusal.GOALS_WITHOUT_RUNS, flags.goals and not row.runs
     yield StartRefusal.SCREENS_WITHOUT_AUTHORING, flags.authoring_screens and not flags.authoring
     yield StartRefusal.URL_OVERRIDE_WITHOUT_RUNS, flags.allow_url_override and not (row.runs and row.bundles)
     yield StartRefusal.EXPORT_WITHOUT_BUNDLES, flags.allow_protected_export and not row.bundles

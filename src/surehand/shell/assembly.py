@@ -160,7 +160,7 @@ def _is_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def origin_of(folder: "BundleFolder", apps: Mapping[str, str]) -> str | None:
+def origin_of(folder: "BundleFolder | WorkflowEntry", apps: Mapping[str, str]) -> str | None:
     """Where the app of a bundle is: the operator's word before the bundle's; ``None`` when nobody says."""
     named = folder.bundle.origins[0] if folder.bundle.origins else ""
     return apps.get(named, named) or None

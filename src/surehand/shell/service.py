@@ -235,6 +235,18 @@ class Service:
         if flight is not None:
             flight.executor.cancel(run_id)
 
+    def app_of(self, workflow: str, inputs: Mapping[str, str]) -> AppTarget:
+        """Where the app of a workflow is for these inputs, with its engine, which is started if it is not yet.
+
+        Raises:
+            EngineUnavailableError: The workflow is not served, or its engine cannot start.
+            StoreError: The state folder cannot be opened.
+        """
+        entry = self._catalog.find(workflow)
+        if entry is None:
+            raise EngineUnavailableError
+        return entry.crews.get(self._open()).target(inputs)
+
     def warm(self) -> None:
         """Open the store and start the engines in the background, so that the first call finds them ready."""
         threading.Thread(target=self._warm, name="surehand-warm", daemon=True).start()

@@ -4,8 +4,8 @@ Laws of this module:
 
 - What is shown is a closed projection of at most ``MAX_PROMPT_BYTES``. A page that does not fit is told as not whole.
 - What a page says is data: it stands in JSON under one member, and the fixed words before it say so.
-- With ``Shown.NAMES`` nothing that a page holds or says leaves but what its controls are called, and no value of a
-  variable of the plan: ``{name}`` stands in its place.
+- With ``Shown.NAMES`` nothing that a page holds or says leaves but what its controls, columns and terms are called,
+  without numbers of persons, and no value of a variable of the plan: ``{name}`` stands in its place.
 - An answer is one JSON object of a known form, or no decision. Nothing in it is guessed, mended or looked for.
 """
 
@@ -91,9 +91,9 @@ A node is named by its id on the page as it is now. read_node keeps what the nod
 asks for. Choose finish_goal once the goal is reached, and give_up when it cannot be."""
 
 _VEILED: Final = """
-You are not shown what the page says, only what its controls are called. {name} in a goal, a name or a value stands for
-a value that you are not shown: a node whose value holds {name} holds that value. Write {name} in "text" or "label"
-where you mean the value."""
+You are not shown what the page says, only what its controls, columns and terms are called. {name} in a goal, a name or
+a value stands for a value that you are not shown: a node whose value holds {name} holds that value. Write {name} in
+"text" or "label" where you mean the value."""
 
 #: The fixed words, by what is shown.
 FIXED: Final = {Shown.PAGES: _RULES, Shown.NAMES: _RULES + _VEILED}
@@ -105,6 +105,9 @@ CONTROLS: Final = frozenset(
         *("option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"),
     }
 )
+
+#: The nodes that say what others hold.
+LABELS: Final = frozenset({"columnheader", "term"})
 
 
 # What is asked.
@@ -204,9 +207,13 @@ def _pattern(name: str, words: list[str]) -> str:
 
 
 def _veiled(node: Node, veil: Veil) -> Node:
-    name = veil.over(node.name) if node.role in CONTROLS else veil.names(node.name)
-    held = "" if node.value is None else veil.names(node.value)
-    return evolve(node, name="" if looks_like_identifier(name) else name, value=held or None)
+    name = veil.over if node.role in CONTROLS | LABELS else veil.names
+    held = veil.over if node.role in LABELS else veil.names
+    return evolve(node, name=_unless_number(name(node.name)), value=_unless_number(held(node.value or "")) or None)
+
+
+def _unless_number(text: str) -> str:
+    return "" if looks_like_identifier(text) else text
 
 
 # What is answered.

@@ -33,8 +33,10 @@ from surehand.shell.config import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from surehand.core.orchestration.task import TaskRunner
     from surehand.shell.attended.notify import Notifier
     from surehand.shell.mcp.guard import Wire
+    from surehand.shell.mcp.plans import ClientGoals
     from surehand.shell.mcp.tools import Tool
     from surehand.shell.service import Service
 
@@ -47,6 +49,7 @@ Examples:
   surehand serve --attended
   surehand serve --bundles workflows --mode attended --notify desktop
   surehand serve --bundles workflows --mode production --plans plans
+  surehand serve --bundles workflows --mode production --plans plans --goals-by-client-model names
   surehand serve --authoring --url https://app.example
   claude mcp add surehand -- surehand serve --bundles /path/to/workflows --mode production
 """
@@ -88,6 +91,12 @@ Examples:
     metavar="FOLDER",
     help="A folder of plans: several workflows in one order, each step at most once.",
 )
+@click.option(
+    "--goals-by-client-model",
+    type=click.Choice(["names", "pages"]),
+    help="Let the client's model work on goals of plans, which save nothing: by what controls are called, or by pages.",
+)
+@click.option("--goals-url", metavar="ORIGIN", help="The app of goals.  [default: the one app of what is served]")
 @click.option(
     "--parallel-per-app",
     type=click.IntRange(1, MOST_PARALLEL_PER_APP),
@@ -134,6 +143,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
     key_file: Path | None,
     url: tuple[str, ...],
     plans: Path | None,
+    goals_by_client_model: str | None,
+    goals_url: str | None,
     parallel_per_app: int,
     allow_url_override: bool,
     allow_protected_export: bool,
@@ -164,6 +175,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         allow_run=allow_run,
         allow_attended_actions=allow_attended_actions,
         plans=plans is not None,
+        goals=goals_by_client_model is not None,
+        goals_url=goals_url is not None,
         authoring=authoring,
         authoring_screens=authoring_screens is not None,
         allow_url_override=allow_url_override,
@@ -185,7 +198,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     )
     makers = [partial(_attention_tools, chosen, row, confirm_by)]
     if plans is not None:
-        makers.append(partial(_plan_tools, plans, chosen))
+        makers.append(partial(_plan_tools, plans, chosen, goals_by_client_model, _origin(goals_url)))
     if authoring:
         makers.append(partial(_recording_tools, chosen, _pinned(url), policy, authoring_screens))
     notifier = None if notify is None else _notifier(chosen.state_folder, notify)
@@ -194,6 +207,10 @@ def command(  # noqa: PLR0913 - one parameter for each option
 
     more = partial(_tools_of, makers)
     main(partial(_build, chosen, row, notifier), row=row, more_tools=more, wire=wire)
+
+
+def _origin(url: str | None) -> str | None:
+    return None if url is None else origin_text(url)
 
 
 def _pinned(urls: tuple[str, ...]) -> str | None:
@@ -219,10 +236,28 @@ def _attention_tools(chosen: Settings, row: Row, confirm_by: str) -> "tuple[Tool
     ).tools()
 
 
-def _plan_tools(plans: Path, chosen: Settings) -> "tuple[Tool, ...]":
+def _plan_tools(plans: Path, chosen: Settings, goals: str | None, app: str | None) -> "tuple[Tool, ...]":
     from surehand.shell.mcp.plans import PlanTools  # noqa: PLC0415 - few servers have plans
 
-    return PlanTools(plans, chosen.state_folder).tools()
+    by_model = None if goals is None else _goals(chosen, goals, app)
+    return PlanTools(plans, chosen.state_folder, by_model).tools()
+
+
+def _goals(chosen: Settings, shown: str, app: str | None) -> "ClientGoals":
+    from surehand.core.orchestration.prompt import Shown  # noqa: PLC0415 - few servers have goals
+    from surehand.shell.mcp.plans import ClientGoals  # noqa: PLC0415 - as above
+    from surehand.shell.mcp.questions import Questions  # noqa: PLC0415 - as above
+    from surehand.shell.orchestration.models import ModelPlanner  # noqa: PLC0415 - as above
+
+    questions = Questions()
+    planner = ModelPlanner(questions.ask, shown=Shown(shown))
+
+    def runner(service: "Service") -> "TaskRunner | None":
+        from surehand.shell.orchestration.places import task_runner  # noqa: PLC0415 - Playwright is optional
+
+        return task_runner(service, chosen, planner, app)
+
+    return ClientGoals(questions, runner)
 
 
 def _recording_tools(

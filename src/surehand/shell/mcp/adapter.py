@@ -8,12 +8,13 @@ Laws of this module:
 - No exception of ours reaches the library: it would repeat the text to the client.
 """
 
+from collections.abc import Awaitable
 from typing import Any, Final, Protocol
 
 import mcp.server.lowlevel
 from attrs import evolve
 from mcp import types
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
 from surehand.shell.mcp.asking import (
@@ -26,6 +27,15 @@ from surehand.shell.mcp.asking import (
     FormPendingError,
 )
 from surehand.shell.mcp.desk import Progress
+from surehand.shell.mcp.sampling import (
+    MAX_TOKENS,
+    MODEL_KEY,
+    AskModel,
+    ModelAnswer,
+    ModelDeclinedError,
+    ModelPendingError,
+    ModelRequest,
+)
 
 #: What a progress notification says.
 PROGRESS_MESSAGE: Final = "The run is still going."
@@ -41,6 +51,10 @@ _FIRST_GENERATION: Final = hasattr(mcp.server.lowlevel.Server, "call_tool")
 #: The library without its types, for what only one generation has.
 _ANY_MCP: Final[Any] = mcp
 _ANY_TYPES: Final[Any] = types
+
+
+#: An answer of a model in its widest form, of which one text is taken.
+_SAMPLED: Final = _ANY_TYPES.CreateMessageResultWithTools
 
 
 def _parse_first(message: dict[str, object]) -> Any:  # noqa: ANN401 - a message type that only mcp 1 has
@@ -61,13 +75,21 @@ class Tools(Protocol):
         """One page of ``tools/list``, for a client that shows forms or does not."""
         ...
 
-    async def call(
-        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask, *, shows_forms: bool = True
+    async def call(  # noqa: PLR0913 - the call, and the ways to its client
+        self,
+        name: str,
+        arguments: dict[str, object],
+        progress: Progress,
+        ask: Ask,
+        *,
+        shows_forms: bool = True,
+        model: AskModel | None = None,
     ) -> dict[str, object] | None:
         """The result of ``tools/call``; ``None`` when there is no such tool.
 
         Raises:
-            FormPendingError: As ``ask`` did; nothing else is raised but for cancellation.
+            FormPendingError: As ``ask`` did.
+            ModelPendingError: As ``model`` did; nothing else is raised but for cancellation.
         """
         ...
 
@@ -129,18 +151,57 @@ def _first_generation(tools: Tools, name: str, version: str, instructions: str) 
                 await context.session.elicit_form(form.message, form.schema, related_request_id=context.request_id)
             )
 
+        async def ask_model(asked: ModelRequest) -> ModelAnswer:
+            sent = _ANY_TYPES.ServerRequest(_sampling(asked))
+            return await _from_model(
+                context.session.send_request(sent, _SAMPLED, metadata=_related(context.request_id)),
+                _ANY_MCP.McpError,
+            )
+
         result = await tools.call(
             request.params.name,
             request.params.arguments or {},
             report,
             ask,
             shows_forms=_shows_forms(capabilities()),
+            model=ask_model if _offers_model(capabilities()) else None,
         )
         return _ANY_TYPES.ServerResult(_result(result))
 
     server.request_handlers[types.ListToolsRequest] = list_tools
     server.request_handlers[types.CallToolRequest] = call_tool
     return server
+
+
+class _SecondWay:
+    """The way to the client of one call of ``mcp`` 2: requests while it waits, or a call that is made again."""
+
+    def __init__(self, context: Any, params: Any) -> None:  # noqa: ANN401 - a generic of mcp 2 only
+        self._context = context
+        self._given: dict[str, Any] = params.input_responses or {}
+        self._state: str | None = params.request_state
+        self.capabilities: Any = context.session.client_capabilities
+
+    async def report(self, waited: float, total: float) -> None:
+        await self._context.session.report_progress(waited, total, PROGRESS_MESSAGE)
+
+    async def ask(self, form: Form) -> FormAnswer:
+        _require_forms(self.capabilities)
+        session, answered = self._context.session, self._given.get(FORM_KEY)
+        if answered is not None:
+            return evolve(_answer(answered), second_call=True, state=self._state)
+        if not session.can_send_request:
+            raise FormPendingError(form)
+        return _answer(await session.elicit_form(form.message, form.schema, self._context.request_id))
+
+    async def ask_model(self, asked: ModelRequest) -> ModelAnswer:
+        session, answered = self._context.session, self._given.get(MODEL_KEY)
+        if answered is not None:
+            return ModelAnswer(_one_text(answered), second_call=True, state=self._state)
+        if not session.can_send_request:
+            raise ModelPendingError(asked)
+        related = _related(self._context.request_id)
+        return await _from_model(session.send_request(_sampling(asked), _SAMPLED, metadata=related), _ANY_MCP.MCPError)
 
 
 def _second_generation(tools: Tools, name: str, version: str, instructions: str) -> Any:  # noqa: ANN401 - one return type for both generations
@@ -151,26 +212,17 @@ def _second_generation(tools: Tools, name: str, version: str, instructions: str)
         return types.ListToolsResult.model_validate(await tools.listing(_cursor(params), shows_forms=shows_forms))
 
     async def call_tool(context: Any, params: Any) -> Any:  # noqa: ANN401 - a generic, and results, of mcp 2 only
-        async def report(waited: float, total: float) -> None:
-            await context.session.report_progress(waited, total, PROGRESS_MESSAGE)
-
-        async def ask(form: Form) -> FormAnswer:
-            _require_forms(context.session.client_capabilities)
-            given: dict[str, Any] = params.input_responses or {}
-            answered = given.get(FORM_KEY)
-            if answered is not None:
-                return evolve(_answer(answered), second_call=True, state=params.request_state)
-            try:
-                return _answer(await context.session.elicit_form(form.message, form.schema, context.request_id))
-            except _ANY_MCP.shared.exceptions.NoBackChannelError:
-                raise FormPendingError(form) from None
-
+        way = _SecondWay(context, params)
+        shows_forms, model = _shows_forms(way.capabilities), way.ask_model if _offers_model(way.capabilities) else None
+        given: dict[str, object] = params.arguments or {}
         try:
-            shows_forms = _shows_forms(context.session.client_capabilities)
-            result = await tools.call(params.name, params.arguments or {}, report, ask, shows_forms=shows_forms)
-            return _result(result)
+            return _result(
+                await tools.call(params.name, given, way.report, way.ask, shows_forms=shows_forms, model=model)
+            )
         except FormPendingError as pending:
-            return _input_required(pending.form)
+            return _input_required(FORM_KEY, _form(pending.form), pending.form.state)
+        except ModelPendingError as pending:
+            return _input_required(MODEL_KEY, _sampling(pending.request), pending.request.state)
 
     server = mcp.server.lowlevel.Server(
         name, version=version, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
@@ -205,10 +257,55 @@ def _answer(answered: Any) -> FormAnswer:  # noqa: ANN401 - as above
     return FormAnswer(Action(answered.action), content)
 
 
-def _input_required(form: Form) -> object:
+def _offers_model(capabilities: Any) -> bool:  # noqa: ANN401 - as above
+    return getattr(capabilities, "sampling", None) is not None
+
+
+def _sampling(asked: ModelRequest) -> Any:  # noqa: ANN401 - a type that both generations have, with fields of other names
+    content = {"type": "text", "text": asked.prompt.text}
+    params = {
+        "messages": [{"role": "user", "content": content}],
+        "systemPrompt": asked.prompt.fixed,
+        "maxTokens": MAX_TOKENS,
+    }
+    return _ANY_TYPES.CreateMessageRequest.model_validate({"method": "sampling/createMessage", "params": params})
+
+
+def _related(request_id: Any) -> ServerMessageMetadata:  # noqa: ANN401 - as above
+    return ServerMessageMetadata(related_request_id=request_id)
+
+
+async def _from_model(sending: Awaitable[Any], refused: type[Exception]) -> ModelAnswer:
+    """What a client answered to a request of ours; anything that is not one text is none.
+
+    Raises:
+        ModelDeclinedError: The client refuses.
+    """
+    try:
+        return ModelAnswer(_one_text(await sending))
+    except ValidationError:
+        return ModelAnswer("")
+    except refused:
+        raise ModelDeclinedError from None
+
+
+def _one_text(answered: Any) -> str:  # noqa: ANN401 - as above
+    match getattr(answered, "content", None):
+        case [only]:
+            block: object = only
+        case other:
+            block = other
+    text: object = getattr(block, "text", None)
+    return text if isinstance(text, str) else ""
+
+
+def _form(form: Form) -> Any:  # noqa: ANN401 - a type that only mcp 2 has
     asked = _ANY_TYPES.ElicitRequestFormParams(message=form.message, requested_schema=form.schema)
-    requests = {FORM_KEY: _ANY_TYPES.ElicitRequest(params=asked)}
-    return _ANY_TYPES.InputRequiredResult(input_requests=requests, request_state=form.state)
+    return _ANY_TYPES.ElicitRequest(params=asked)
+
+
+def _input_required(key: str, asked: object, state: str | None) -> object:
+    return _ANY_TYPES.InputRequiredResult(input_requests={key: asked}, request_state=state)
 
 
 def _result(result: dict[str, object] | None) -> types.CallToolResult:

@@ -61,7 +61,11 @@ class FormImpossibleError(Exception):
     """The client does not show forms."""
 
 
-class FormPendingError(Exception):
+class CallPendingError(Exception):
+    """The call ends here, and is made again with an answer."""
+
+
+class FormPendingError(CallPendingError):
     """The call ends here, and is made again with the answer to its form."""
 
     def __init__(self, form: Form) -> None:

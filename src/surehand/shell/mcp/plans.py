@@ -4,6 +4,7 @@ Laws of this module:
 
 - A call that is made again with the same request_id is the same run. One that its process left is taken up by it.
 - An answer holds names of steps, counts, closed words and fixed copy; no value, goal or path.
+- A call that waits for a run takes the open question of its goal to the client's model.
 - A plan is read when it is asked for. What keeps it from being started is counted for the agent, and said in full to
   its author by ``surehand plan check``.
 """
@@ -14,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from attrs import frozen
 
 from surehand.core.modes import ToolName
 from surehand.core.orchestration.refusal import PlanRefusal, RunRefused
@@ -36,6 +39,8 @@ from surehand.shell.mcp.tools import (
 )
 
 if TYPE_CHECKING:
+    from surehand.core.orchestration.task import TaskRunner
+    from surehand.shell.mcp.questions import Questions
     from surehand.shell.orchestration.loader import PlanFolder
     from surehand.shell.orchestration.runner import WorkflowRunner
     from surehand.shell.service import Service
@@ -57,17 +62,32 @@ _LOOK_SECONDS: Final = 0.25
 T = TypeVar("T")
 
 
+@frozen
+class ClientGoals:
+    """How goals are worked on with the client's model.
+
+    Args:
+        questions: What the model is to be asked.
+        runner: Makes who works on goals for a service; ``None`` where there is no place for it.
+    """
+
+    questions: "Questions"
+    runner: "Callable[[Service], TaskRunner | None]"
+
+
 class PlanTools:
     """The tools of one server.
 
     Args:
         folder: Where the plans lie.
         state_folder: Where the ledger lies.
+        goals: Who works on goals with the client's model, if anybody does.
     """
 
-    def __init__(self, folder: Path, state_folder: Path) -> None:
+    def __init__(self, folder: Path, state_folder: Path, goals: "ClientGoals | None" = None) -> None:
         self._folder: Final = folder
         self._state_folder: Final = state_folder
+        self._goals: Final = goals
         self._threads: Final = ThreadPoolExecutor(_THREADS, thread_name_prefix="surehand-plans")
         self._opening: Final = asyncio.Lock()
         self._opened_once: tuple[WorkflowRunner, PlanFolder] | None = None
@@ -149,8 +169,15 @@ class PlanTools:
         clock = asyncio.get_running_loop().time
         began, most = clock(), wait_seconds(call.arguments)
         goes_on = run.status is RunStatus.RUNNING
-        while goes_on and (waited := clock() - began) < most:
-            await call.progress(waited, most)
+
+        async def report() -> None:
+            waited = clock() - began
+            await call.progress(waited, max(waited, most))
+
+        while goes_on and clock() - began < most:
+            await report()
+            if self._goals is not None and not await self._goals.questions.carry(run.id, call.model, report):
+                break
             await asyncio.sleep(_LOOK_SECONDS)
             goes_on = await self._in_thread(partial(runner.goes_on, run.id))
         if run.status is not RunStatus.RUNNING:
@@ -164,10 +191,13 @@ class PlanTools:
                 from surehand.shell.orchestration.loader import PlanFolder  # noqa: PLC0415 - few servers have plans
                 from surehand.shell.orchestration.opening import runner_over  # noqa: PLC0415 - as above
 
-                service = await call.desk.service()
+                service = _whole(await call.desk.service())
                 plans = PlanFolder(self._folder)
-                runner = runner_over(_whole(service), self._state_folder, plans)
+                tasks = None if self._goals is None else await self._in_thread(partial(self._goals.runner, service))
+                runner = runner_over(service, self._state_folder, plans, task_runner=tasks)
                 call.desk.at_end(runner.end)
+                if self._goals is not None:
+                    call.desk.at_end(self._goals.questions.close)
                 self._opened_once = runner, plans
             return self._opened_once
 

@@ -27,6 +27,7 @@ from surehand.shell.mcp.guard import Wire, guard
 from surehand.shell.mcp.stdio import Channel, StdioTransport
 
 if TYPE_CHECKING:
+    from surehand.shell.mcp.sampling import AskModel
     from surehand.shell.mcp.table import ToolTable
     from surehand.shell.mcp.tools import Tool
 
@@ -108,11 +109,18 @@ class _LateTools:
         """The result of ``tools/list``."""
         return await self._table.listing(cursor, shows_forms=shows_forms)
 
-    async def call(
-        self, name: str, arguments: dict[str, object], progress: Progress, ask: Ask, *, shows_forms: bool = True
+    async def call(  # noqa: PLR0913 - the call, and the ways to its client
+        self,
+        name: str,
+        arguments: dict[str, object],
+        progress: Progress,
+        ask: Ask,
+        *,
+        shows_forms: bool = True,
+        model: "AskModel | None" = None,
     ) -> dict[str, object] | None:
         """The result of ``tools/call``."""
-        return await self._table.call(name, arguments, progress, ask, shows_forms=shows_forms)
+        return await self._table.call(name, arguments, progress, ask, shows_forms=shows_forms, model=model)
 
 
 class _Ending:

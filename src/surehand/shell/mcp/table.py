@@ -8,11 +8,11 @@ Laws of this module:
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from surehand.core.modes import Row
 from surehand.shell.mcp.answers import MAX_ANSWER_BYTES, page, size_once
-from surehand.shell.mcp.asking import Ask, FormImpossibleError, FormPendingError
+from surehand.shell.mcp.asking import Ask, CallPendingError, FormImpossibleError
 from surehand.shell.mcp.desk import Desk, Progress, ServerEndingError, ServiceNotBuiltError
 from surehand.shell.mcp.rows import TABLE, older_tool, tool_of
 from surehand.shell.mcp.tools import (
@@ -28,6 +28,9 @@ from surehand.shell.mcp.tools import (
     misfit,
     tool_result,
 )
+
+if TYPE_CHECKING:
+    from surehand.shell.mcp.sampling import AskModel
 
 #: The beginning of a deprecated tool's name; what follows is the opaque id of its workflow.
 _OLDER: Final = "run_"
@@ -69,24 +72,32 @@ class ToolTable:
         answer: Json = {"tools": shown}
         return {**answer, "nextCursor": shown[-1]["name"]} if more else answer
 
-    async def call(
-        self, name: str, arguments: Json, progress: Progress, ask: Ask, *, shows_forms: bool = True
+    async def call(  # noqa: PLR0913 - the call, and the ways to its client
+        self,
+        name: str,
+        arguments: Json,
+        progress: Progress,
+        ask: Ask,
+        *,
+        shows_forms: bool = True,
+        model: "AskModel | None" = None,
     ) -> Json | None:
         """The result of one call; ``None`` when there is no such tool.
 
         Raises:
-            FormPendingError: The call goes on when its form was answered; nothing else but cancellation is raised.
+            CallPendingError: The call goes on when it is made again with an answer; nothing else but cancellation is
+                raised.
         """
         tool = self._tools.get(name) or await self._older_named(name)
         if tool is None:
             return None
-        call = Call(self._desk, arguments, progress, ask, shows_forms)
+        call = Call(self._desk, arguments, progress, ask, shows_forms, model)
         return tool_result(misfit(tool, arguments) or await self._perform(tool, call))
 
     async def _perform(self, tool: Tool, call: Call) -> Json | ToolError | Picture:
         try:
             return await tool.handler(call)
-        except FormPendingError:
+        except CallPendingError:
             raise
         except FormImpossibleError:
             return NO_FORMS

@@ -12,13 +12,16 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from attrs import field, frozen
 
 from surehand.shell.mcp.asking import Ask
 from surehand.shell.mcp.desk import Desk, Progress
 from surehand.shell.mcp.frames import is_object
+
+if TYPE_CHECKING:
+    from surehand.shell.mcp.sampling import AskModel
 
 #: Seconds that a call waits when it does not say: short enough for clients that give up after ten.
 DEFAULT_WAIT_SECONDS: Final = 8
@@ -58,13 +61,17 @@ def bad_argument(name: str) -> ToolError:
 
 @frozen
 class Call:
-    """One call: its arguments, which fit; where runs are asked for; the ways to its client, and what that shows."""
+    """One call: its arguments, which fit; where runs are asked for; the ways to its client, and what that shows.
+
+    ``model`` asks the client's model; ``None`` when it offers none.
+    """
 
     desk: Desk
     arguments: Json = field(repr=False)
     progress: Progress
     ask: Ask
     shows_forms: bool = True
+    model: "AskModel | None" = None
 
 
 Handler = Callable[[Call], Awaitable[Json | ToolError | Picture]]
