@@ -87,6 +87,8 @@ class TestAnswerAfterReview:
                 told.safe_to_retry,
             )
             assert FIRST.run_id == told.run_id
+        for name in ("done", "doubt", "interrupted", "ended"):
+            assert ANSWERS[name] == answer_after(FIRST, (ANSWERS[name],), goes_on=True)
 
     def test_a_run_that_a_person_ended_says_so(self) -> None:
         ended = rejected(FIRST)

@@ -95,7 +95,8 @@ def answer_after(first: RunResult, legs: tuple[RunResult, ...], *, goes_on: bool
         legs: What came of it.
         goes_on: Whether a continuation of it has not ended.
     """
-    return project(STILL_RUNNING, _facts(first)) if goes_on else reduce(after_review, legs, first)
+    answer = reduce(after_review, legs, first)
+    return project(STILL_RUNNING, _facts(first)) if goes_on and answer.outcome is Outcome.NEEDS_REVIEW else answer
 
 
 def rejected(first: RunResult) -> RunResult:
