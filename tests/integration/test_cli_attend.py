@@ -114,8 +114,12 @@ class TestWhatStandsAtATerminalOnly:
         assert [code in each for each in said] == [False] * 3
 
     def test_the_picture_in_a_file_of_ones_own(self, tmp_path: Path, runs: StoppedRuns) -> None:
-        told(tmp_path, "show", runs.stop().attention_id, "--frame", "stopped.png")
-        picture = tmp_path / "stopped.png"
+        asked, picture = ("show", runs.stop().attention_id, "--frame", "stopped.png"), tmp_path / "stopped.png"
+        for form in ((), ("--json",)):
+            assert told(tmp_path, *asked, *form, code=1) == ""
+            assert not picture.exists()
+
+        at_terminal(tmp_path, "attend", *asked, "--runs-dir", "runs")
 
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert (picture.stat().st_mode & 0o777, bool(FRAME)) == (0o600, True)

@@ -3,7 +3,8 @@
 Laws of this module:
 
 - Deciding is a person's act: without a terminal on both sides it is refused, and nothing of it can be an argument.
-- What was typed and seen, and the codes of Continue and Skip, are shown at a terminal and never in JSON.
+- What was typed and seen, and the codes of Continue and Skip, are shown at a terminal and never in JSON. A picture is
+  written into a file for whoever asks at a terminal.
 - A decision is only kept here. The process that holds the window carries it out, and its receipt says what happened.
 """
 
@@ -163,6 +164,8 @@ def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: st
 
     At a terminal also what is to be typed, where, and the codes for a form of an agent's client.
     """
+    if frame is not None and not _at_terminal(stdout=not as_json):
+        leave(ctx, "Error: the picture is for the person at this computer. Run this command at a terminal.")
     with opened_desk(ctx, runs_dir) as desk:
         item = _item(ctx, desk, item_id)
         if frame is not None:
