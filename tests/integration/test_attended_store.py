@@ -1,7 +1,7 @@
 """The ledger about stopped runs answers as the one in memory does, and guards itself against faults of our own."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from attrs import evolve
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from support.attention import NOW, OWNER, STOPPED, asked, issue, kept, pause, pause_id
+from support.attention import NOW, OTHER_OWNER, OWNER, STOPPED, asked, issue, kept, pause, pause_id
 from support.attention_machine import WRONG, as_the_machine, attention, machine, wrong_memory
 from support.stores import DONE, OneMemory, OpensStores, draft, opens_claims, opens_sqlite, result_of, started
 from surehand.core.attention.capability import DecisionRefusal
@@ -192,39 +192,208 @@ class TestErrorOfCommit:
     def test_each_step_is_settled_either_way(
         self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, after: bool
     ) -> None:
-        commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
-        failing = [False]
-
-        def failed(link: sqlite3.Connection) -> None:
-            if not failing[0] or after:
-                commit(link)
-            if failing[0]:
-                failing[0] = False
-                raise sqlite3.OperationalError("disk I/O error")
-
-        monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", failed)
+        failing = fails_once(monkeypatch, after)
         record = started(store.reserve(draft(1)))
         part = attention(store)
-        failing[0] = True
+        failing()
         assert part.keep_pause(kept())
         store.finish(record.run_id, record.owner, result_of(record, STOPPED))
-        failing[0] = True
+        failing()
         assert part.issue(pause_id(), issue(2))
         now = kept(pause(), issue(), issue(2))
-        failing[0] = True
+        failing()
         assert isinstance(decide(part, asked(now)), Taken)
-        failing[0] = True
+        failing()
         assert part.claim(asked(now).key, OWNER) is not None
-        failing[0] = True
+        failing()
         assert part.begin_continuation_delivery(record.run_id, 1, OWNER)
-        failing[0] = True
+        failing()
         assert part.end(asked(now).key, Ended(OWNER, DecisionStatus.COMPLETED, NOW + 20), result_of(record, DONE))
-        failing[0] = True
+        failing()
         assert part.spend_form("a", NOW, NOW)
         assert not part.spend_form("a", NOW, NOW)
         ended = part.decision(asked(now).key)
         assert ended is not None
         assert isinstance(decide(part, asked(now)), Known)
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_what_is_noted_and_wished_is_kept_once(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, after: bool
+    ) -> None:
+        stopped(store)
+        part = attention(store)
+        for number in range(3):
+            part.note_refused(evolve(_line(), pause_id="", refused_at=NOW + number))
+        failing = fails_once(monkeypatch, after)
+        failing()
+        part.note_refused(evolve(_line(), pause_id="", refused_at=NOW + 3))
+        failing()
+        assert 2 == part.forget_refused(NOW + 2)
+        failing()
+        assert part.ask_opening(pause_id())
+        failing()
+        assert part.claim_opening(1, OWNER)
+
+        assert [NOW + 3, NOW + 2] == [line.refused_at for line in part.refused(9)]
+        assert () == part.openings()
+        assert not part.claim_opening(1, OWNER)
+
+    @pytest.mark.parametrize("after", [True, False], ids=["took effect", "did not"])
+    def test_the_boundary_of_a_second_continuation(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, after: bool
+    ) -> None:
+        record = stopped(store)
+        part = attention(store)
+        decide(part, asked(kept()))
+        part.claim(asked(kept()).key, OWNER)
+        part.end(asked(kept()).key, Ended(OWNER, DecisionStatus.HALTED, NOW + 20), result_of(record, STOPPED))
+        second = asked(kept(), key="2" * 64)
+        decide(part, second)
+        part.claim(second.key, OWNER)
+        fails_once(monkeypatch, after)()
+
+        assert part.begin_continuation_delivery(record.run_id, 2, OWNER)
+        assert [False, True] == [each.crossed for each in part.continuations(record.run_id)]
+
+
+def fails_once(monkeypatch: pytest.MonkeyPatch, after: bool) -> Callable[[], None]:
+    """What to call before the COMMIT that is to fail, after it took effect or before."""
+    commit = sqlite_file._commit  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that commits
+    failing: list[bool] = []
+
+    def failed(link: sqlite3.Connection) -> None:
+        if not failing or after:
+            commit(link)
+        if failing:
+            failing.clear()
+            raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("surehand.shell.store.sqlite_file._commit", failed)
+    return lambda: failing.append(True)
+
+
+class TestWhoMayEnd:
+    """A decision is performed by the one with the window, and ended by that one or as somebody saw it standing."""
+
+    def claimed(self, store: SqliteStore) -> Decision:
+        stopped(store)
+        part = attention(store)
+        decide(part, asked(kept()))
+        part.claim(asked(kept()).key, OWNER)
+        decision = part.decision(asked(kept()).key)
+        assert decision is not None
+        return decision
+
+    def test_another_window_takes_nothing(self, store: SqliteStore) -> None:
+        stopped(store)
+        part = attention(store)
+        decide(part, asked(kept()))
+
+        assert part.claim(asked(kept()).key, OTHER_OWNER) is None
+        assert [DecisionStatus.PREPARED] == [each.status for each in part.unended()]
+
+    def test_one_that_was_claimed_since_it_was_seen_is_left_alone(self, store: SqliteStore) -> None:
+        decision = self.claimed(store)
+        seen = evolve(decision, status=DecisionStatus.PREPARED, claimed_by="")
+        part = attention(store)
+
+        assert part.settle_decision(seen, NOW + 30) is None
+        assert (decision,) == part.unended()
+
+    @pytest.mark.parametrize(
+        ("crosses", "status", "reason"),
+        [
+            (False, DecisionStatus.HALTED, Reason.INTERRUPTED_BEFORE_SAVE),
+            (True, DecisionStatus.DELIVERY_UNCERTAIN, Reason.INTERRUPTED),
+        ],
+    )
+    def test_as_it_was_seen_it_ends_as_its_boundary_says(
+        self, store: SqliteStore, crosses: bool, status: DecisionStatus, reason: Reason
+    ) -> None:
+        decision = self.claimed(store)
+        part = attention(store)
+        assert not crosses or part.begin_continuation_delivery(decision.run_id, 1, OWNER)
+        settled = part.settle_decision(decision, NOW + 30)
+        (continuation,) = part.continuations(decision.run_id)
+
+        assert settled is not None
+        assert continuation.result is not None
+        assert (status, crosses, reason) == (settled.status, continuation.crossed, continuation.result.reason)
+        assert part.settle_decision(settled, NOW + 31) is None
+
+    def test_an_unknown_one_ends_nothing(self, store: SqliteStore) -> None:
+        part = attention(store)
+
+        assert not part.end("1" * 64, Ended(OWNER, DecisionStatus.HALTED, NOW + 20))
+
+    def test_a_decision_about_a_run_without_an_answer_is_damage(self, store: SqliteStore, tmp_path: Path) -> None:
+        decision = self.claimed(store)
+        unread(tmp_path)
+        with pytest.raises(StoreCorruptError):
+            attention(store).settle_decision(decision, NOW + 30)
+
+
+def unread(folder: Path) -> None:
+    """Damage the answers of all runs, so that none can be read."""
+    with closing(sqlite3.connect(folder / LEDGER, isolation_level=None)) as link:
+        for (name,) in link.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'runs'"):
+            link.execute(f"DROP TRIGGER {name}")
+        link.execute("UPDATE runs SET result = '{}'")
+
+
+class TestWhatIsListed:
+    """What waits for a person is listed, and nothing else; nothing is asked or taken up for what does not."""
+
+    def test_a_run_that_is_done_does_not_wait(self, store: SqliteStore) -> None:
+        record = started(store.reserve(draft(1)))
+        part = attention(store)
+        part.keep_pause(kept())
+        store.finish(record.run_id, record.owner, result_of(record, DONE))
+
+        assert () == part.open_reviews(9)
+        assert not part.ask_opening(pause_id())
+
+    def test_one_whose_answer_cannot_be_read_does(self, store: SqliteStore, tmp_path: Path) -> None:
+        stopped(store)
+        unread(tmp_path)
+        review = attention(store).review(pause_id())
+
+        assert review is not None
+        assert review.waiting
+
+    def test_an_unknown_pause_is_none(self, store: SqliteStore) -> None:
+        part = attention(store)
+
+        assert (False, False) == (part.issue(pause_id(9), issue(2)), part.ask_opening(pause_id(9)))
+
+    def test_nobody_takes_up_no_wish(self, store: SqliteStore) -> None:
+        stopped(store)
+        part = attention(store)
+        part.ask_opening(pause_id())
+
+        assert (False, False, True) == (
+            part.claim_opening(1, ""),
+            part.claim_opening(2, OWNER),
+            part.claim_opening(1, OWNER),
+        )
+
+    def test_no_more_than_was_asked_for(self, store: SqliteStore) -> None:
+        stopped(store)
+        bare = started(store.reserve(draft(2, "entry-2")))
+        store.finish(bare.run_id, bare.owner, result_of(bare, STOPPED))
+        part = attention(store)
+        part.note_refused(_line())
+        decide(part, asked(kept()))
+        found = [(part.refused(limit), part.taken(limit), part.without_pause(limit)) for limit in (-1, 0, 1)]
+
+        assert [(0, 0, 0), (0, 0, 0), (1, 1, 1)] == [tuple(map(len, each)) for each in found]
+
+    def test_a_ledger_is_known_by_its_mark(self, store: SqliteStore, tmp_path: Path) -> None:
+        stopped(store)
+        with closing(sqlite3.connect(tmp_path / LEDGER)) as link:
+            (mark,) = link.execute("PRAGMA application_id").fetchone()
+
+        assert int.from_bytes(b"SRHD") == mark
 
 
 #: What no program may do to what people decided, and a part of the words with which it is refused.

@@ -52,10 +52,18 @@ _SQLITE: Final = (
     f"{_OTHERS[1]} and not memory",
 )
 #: Answers after what people decided are read from rows as well.
-_ROWS: Final = (*_SQLITE, "tests/integration/test_attended_store.py::TestAnswers")
+_ROWS: Final = (
+    *_SQLITE,
+    "tests/integration/test_attended_store.py::TestAnswers",
+    "tests/integration/test_attended_answers.py::TestARunThatGoesOn",
+    "tests/integration/test_attended_answers.py::TestARestoredLedger",
+)
 _ATTENTION: Final = (
     "tests/integration/test_attended_store.py::TestAnswers",
     "tests/integration/test_attended_store.py::TestErrorOfCommit",
+    "tests/integration/test_attended_store.py::TestWhoMayEnd",
+    "tests/integration/test_attended_store.py::TestWhatIsListed",
+    "tests/integration/test_attended_store.py::TestOldAuditLines",
     "tests/integration/test_attended_store.py::TestFlushes",
     "tests/integration/test_attended_store.py::TestOlderAndRestoredLedgers",
     "tests/integration/test_attended_store.py::TestVersion",

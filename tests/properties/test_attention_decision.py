@@ -337,7 +337,11 @@ class TestSteps:
         prepared = ended(DecisionStatus.PREPARED)
         ends = {status for status in DecisionStatus if step(prepared, Ended(OTHER_OWNER, status, NOW + 20)) is not None}
 
+        refused = step(prepared, Ended("", DecisionStatus.REFUSED, NOW + 20, DecisionRefusal.BUNDLE_CHANGED))
+
         assert {DecisionStatus.HALTED} == ends
+        assert refused is not None
+        assert (DecisionStatus.REFUSED, DecisionRefusal.BUNDLE_CHANGED) == (refused.status, refused.refusal)
 
     def test_an_owner_that_is_gone_leaves_doubt_behind_the_boundary_only(self) -> None:
         behind, before = step(STARTED, OwnerGone(True, NOW + 20)), step(STARTED, OwnerGone(False, NOW + 20))
@@ -410,6 +414,7 @@ class TestReceipts:
         wire = to_wire(receipt_of(ended(DecisionStatus.HALTED)))
 
         assert expected == isinstance(from_wire({**wire, "what_happened": "x" * length}, Receipt), Success)
+        assert "" == Receipt(action=Action.TEACH, status=DecisionStatus.ESCALATED, final=True).what_happened
 
     def test_a_refused_one_credits_nothing(self) -> None:
         refused = RefusedDecision(

@@ -299,7 +299,7 @@ SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
 @lru_cache(maxsize=2)
 def expected_schema(migrations: tuple[tuple[str, ...], ...]) -> tuple[object, ...]:
     """What a file that has been through these migrations answers to ``SCHEMA``."""
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as link:
+    with contextlib.closing(sqlite3.connect(":memory:")) as link:
         for statements in migrations:
             for statement in statements:
                 link.execute(statement)
