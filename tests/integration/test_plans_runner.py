@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from attrs import evolve, field, frozen
@@ -40,12 +40,19 @@ from support.plans import (
 )
 from surehand.core.orchestration.check import DefinitionProblem
 from surehand.core.orchestration.condition import STANDARD, ConditionKind, ConditionSpec, Scene
-from surehand.core.orchestration.definition import END, WaitForConditionStep, WorkflowDefinition
+from surehand.core.orchestration.definition import (
+    END,
+    PlannedGoalStep,
+    SkillInvocationStep,
+    WaitForConditionStep,
+    WorkflowDefinition,
+)
 from surehand.core.orchestration.events import Doubt
 from surehand.core.orchestration.refusal import PlanRefusal, RunRefused
 from surehand.core.orchestration.result import StepFailure
 from surehand.core.orchestration.run import RunStatus, ToolEnd, WorkflowRun, outcome_of
-from surehand.core.orchestration.task import Task
+from surehand.core.orchestration.skill import ToolSpec
+from surehand.core.orchestration.task import Task, TaskStatus
 from surehand.core.orchestration.text import Binding, bound
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.request.keys import NotARequestIdError
@@ -517,6 +524,70 @@ class TestWhatEmbeddersRaise:
             run = ran(runner.run(definition(WaitForConditionStep(step_id="a", condition=spec, timeout_seconds=1))))
 
         assert StepFailure.TIMED_OUT is run.step_results[0].end.failure
+
+
+@frozen
+class Talkative:
+    """An embedder's code that finds what cannot be kept, beside what can."""
+
+    spec: ToolSpec
+    found: tuple[Binding, ...] = (
+        Binding("seen", "x"),
+        Binding("long", "x" * 20_001),
+        Binding("broken", "\ud800"),
+        Binding("Not a name", "x"),
+    )
+
+    def call(self, arguments: Mapping[str, str], key: str) -> ToolEnd:
+        """Find all of it."""
+        assert arguments or key
+        return ToolEnd(success=True, record_changed=RecordChanged.NO, outputs=self.found)
+
+    def run(self, task: Task) -> Task:
+        """Find all of it, and call the task as nobody asked."""
+        ended = Task(id="run_of somebody", goal=task.goal, status=TaskStatus.SUCCEEDED, outputs=self.found)
+        return evolve(ended, record_changed=RecordChanged.NO)
+
+
+class TestWhatEmbeddersFind:
+    """What cannot be kept is left out, so that a run can always be read back."""
+
+    TAKES = tuple(Binding(name, name) for name in ("broken", "long", "seen"))
+
+    @pytest.mark.parametrize("step", [goal("a"), template("a")])
+    def test_what_can_be_kept_is(self, tmp_path: Path, step: PlannedGoalStep | SkillInvocationStep) -> None:
+        app = App(fates=[Fate.DIES_BEFORE])
+        tools = Tools(tuple(Talkative(each) for each in (PEEK, POKE, TOLD)))
+        surroundings = evolve(around(app, VirtualClock()), tools=tools, task_runner=Talkative(POKE))
+        with crashing(WorkflowRunner(tmp_path, surroundings), tmp_path, app) as runner:
+            with pytest.raises(CrashError):
+                runner.run(definition(evolve(step, outputs=self.TAKES), write("b")))
+            run_id = runner.runs(1)[0].run_id
+        with WorkflowRunner(tmp_path, surroundings) as runner:
+            kept = ran(runner.get(run_id))
+            run = ran(runner.resume(run_id))
+
+        assert RunStatus.RUNNING is kept.status
+        if isinstance(step, SkillInvocationStep):
+            assert (RunStatus.COMPLETED, (Binding("seen", "x"),)) == (run.status, run.variables)
+
+    def test_what_a_task_found(self, tmp_path: Path) -> None:
+        surroundings = evolve(around(App(), VirtualClock()), task_runner=Talkative(POKE))
+        with WorkflowRunner(tmp_path, surroundings) as runner:
+            run = ran(runner.run(definition(evolve(goal("a"), outputs=self.TAKES))))
+            assert run == runner.get(run.id)
+
+        end = run.step_results[0].end
+        assert ((Binding("seen", "x"),), f"{run.id}.a.1") == (end.outputs, end.reference)
+
+    def test_an_answer_that_is_none(self, tmp_path: Path) -> None:
+        class Mute(AppTool):
+            def call(self, arguments: Mapping[str, str], key: str) -> ToolEnd:
+                return cast("ToolEnd", None if arguments or key else self)
+
+        tools = Tools(tuple(Mute(App(), each) for each in (PEEK, POKE, TOLD)))
+        with WorkflowRunner(tmp_path, evolve(around(App(), VirtualClock()), tools=tools)) as runner:
+            assert RunStatus.FAILED is ran(runner.run(definition(template("a")))).status
 
 
 class TestSources:

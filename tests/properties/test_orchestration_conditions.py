@@ -25,8 +25,10 @@ from surehand.core.orchestration.condition import (
     is_seconds,
 )
 from surehand.core.orchestration.result import WorkflowStepResult, in_doubt, passed
-from surehand.core.orchestration.text import Binding, all_filled, bound, by_name, filled, names_in
+from surehand.core.orchestration.skill import ToolCall
+from surehand.core.orchestration.text import Binding, all_filled, bound, by_name, filled, fitting, is_name, names_in
 from surehand.core.outcome.reasons import Outcome
+from surehand.core.wire import from_wire, to_wire
 
 NAMES = st.from_regex("[a-z][a-z0-9_]{0,5}", fullmatch=True)
 KINDS = [each.kind for each in STANDARD.kinds]
@@ -177,6 +179,20 @@ class TestTexts:
     def test_bindings_are_a_mapping_in_order(self, values: dict[str, str]) -> None:
         assert values == by_name(bound(values))
         assert sorted(values) == [each.name for each in bound(values)]
+
+    @given(st.lists(st.builds(Binding, NAMES | st.text(max_size=3), st.text(max_size=3) | st.just("x" * 20_001))))
+    def test_what_fits_can_be_kept_and_read_back(self, found: list[Binding]) -> None:
+        kept = fitting(tuple(found))
+        read = from_wire({"args": to_wire(kept), "tool": "a"}, ToolCall)
+
+        assert kept == read.unwrap().args
+        assert all(each in kept for each in found if is_name(each.name) and len(each.value) <= 3)
+
+    def test_what_does_not_fit_is_left_out(self) -> None:
+        misfits = (Binding("A", "x"), Binding("a", "x" * 20_001), Binding("b", "\ud800"))
+
+        assert () == fitting(misfits)
+        assert 200 == len(fitting((Binding("a", "x"),) * 201))
 
     def test_no_value_stands_in_a_repr(self) -> None:
         assert "secret" not in repr((Binding("a", "secret"), Scene(("secret",))))

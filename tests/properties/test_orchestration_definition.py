@@ -44,6 +44,7 @@ from surehand.core.orchestration.definition import (
     edges,
     first_difference,
 )
+from surehand.core.orchestration.run import MAX_VARIABLES
 from surehand.core.orchestration.skill import (
     CompiledSkill,
     FlowTemplateSkill,
@@ -166,6 +167,16 @@ class TestNames:
 
     def test_a_plan_has_a_step(self) -> None:
         assert {fault(DefinitionProblem.NO_STEPS, "steps")} == faults_of(definition())
+
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_variables_are_bounded(self, more: int) -> None:
+        half = MAX_VARIABLES // 2
+        first, second = (tuple(Binding(f"{name}{n}", "run_id") for n in range(half)) for name in ("a", "b"))
+        step = evolve(write("a"), outputs=first), evolve(write("b"), outputs=second)
+        last = evolve(write("c"), outputs=tuple(Binding(f"c{n}", "run_id") for n in range(more)))
+
+        expected = {fault(DefinitionProblem.OUT_OF_LIMITS, "steps")} if more else set[DefinitionFault]()
+        assert expected == faults_of(definition(*step, last))
 
     def test_step_ids_are_unique(self) -> None:
         assert fault(DefinitionProblem.REPEATED, "steps", 1, "step_id") in faults_of(definition(write("a"), write("a")))

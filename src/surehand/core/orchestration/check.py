@@ -37,6 +37,7 @@ from surehand.core.orchestration.definition import (
     edges,
 )
 from surehand.core.orchestration.result import RUN_OUTPUTS
+from surehand.core.orchestration.run import MAX_VARIABLES
 from surehand.core.orchestration.skill import (
     CompiledSkill,
     FlowTemplateSkill,
@@ -209,6 +210,8 @@ def _names(definition: WorkflowDefinition, skills: tuple[CompiledSkill, ...]) ->
     if not definition.steps:
         yield DefinitionFault(("steps",), DefinitionProblem.NO_STEPS)
     yield from _repeated("steps", "step_id", [step.step_id for step in definition.steps])
+    if len(_variables(definition)) > MAX_VARIABLES:
+        yield DefinitionFault(("steps",), DefinitionProblem.OUT_OF_LIMITS)
     yield from _repeated("parameters", "name", [each.name for each in definition.parameters])
     yield from _repeated("skills", "skill_id", [each.skill_id for each in definition.skills], skills)
     for place, step in enumerate(definition.steps):

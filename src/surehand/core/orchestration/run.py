@@ -11,7 +11,7 @@ Laws of this module:
 
 from collections.abc import Mapping
 from enum import Enum, unique
-from typing import Annotated
+from typing import Annotated, Final
 
 from attrs import evolve, field, frozen
 
@@ -30,6 +30,9 @@ from surehand.core.schema import Text
 
 #: The pattern of the id of a plan's run.
 RUN_ID_PATTERN = "^plan_[0-9a-f]{32}$"
+
+#: Variables that a run has at most.
+MAX_VARIABLES: Final = 400
 
 PlanRunId = Annotated[str, Text(pattern=RUN_ID_PATTERN)]
 

@@ -57,7 +57,7 @@ from surehand.core.orchestration.result import (
 )
 from surehand.core.orchestration.run import Moment, RunStatus, Timer, ToolEnd, WorkflowRun
 from surehand.core.orchestration.skill import Effects, FlowTemplateSkill, resolved
-from surehand.core.orchestration.text import Binding, all_filled, bound, by_name, filled
+from surehand.core.orchestration.text import Binding, all_filled, bound, by_name, filled, fitting
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.workflow.params import check_inputs
 
@@ -221,7 +221,7 @@ def _checked(run: WorkflowRun, now: Moment, *, holds: bool) -> Step:
 
 
 def _call_ended(run: WorkflowRun, end: ToolEnd, now: Moment) -> Step:
-    told = evolve(run, calls=(*run.calls, end))
+    told = evolve(run, calls=(*run.calls, evolve(end, outputs=fitting(end.outputs))))
     if run.cancel_asked and not isinstance(_asked(told), StepEnd):
         return _ended(told, _template_end(told, StepFailure.CANCELED, success=False), now)
     return _gone_on(told, now)

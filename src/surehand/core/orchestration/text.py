@@ -4,6 +4,7 @@ Laws of this module:
 
 - A value is put in as it is and never read for names again.
 - A name without a value is told, never left standing and never taken for an empty text.
+- What cannot be kept is left out, and then is missing like anything else that was not found.
 - No value stands in a repr.
 """
 
@@ -19,6 +20,12 @@ from surehand.core.schema import Items, Text
 _NAME: Final = "[a-z][a-z0-9_]{0,39}"
 _PLACE: Final = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}", re.ASCII)
 
+#: The longest value that is kept, and the most bindings in one place.
+_LONGEST: Final = 20_000
+_MOST: Final = 200
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 Name = Annotated[str, Text(pattern=f"^{_NAME}$")]
 
 
@@ -27,10 +34,10 @@ class Binding:
     """A name and its text."""
 
     name: Name
-    value: Annotated[str, Text(max_length=20_000)] = field(repr=False)
+    value: Annotated[str, Text(max_length=_LONGEST)] = field(repr=False)
 
 
-Bindings = Annotated[tuple[Binding, ...], Items(max_items=200)]
+Bindings = Annotated[tuple[Binding, ...], Items(max_items=_MOST)]
 
 
 def is_name(text: str) -> bool:
@@ -41,6 +48,15 @@ def is_name(text: str) -> bool:
 def bound(values: Mapping[str, str]) -> tuple[Binding, ...]:
     """A mapping as bindings, in the order of their names."""
     return tuple(Binding(name, values[name]) for name in sorted(values))
+
+
+def fitting(found: tuple[Binding, ...]) -> tuple[Binding, ...]:
+    """What can be kept of bindings that somebody else made; a value that is too long is none, never a part of it."""
+    return tuple(
+        each
+        for each in found
+        if is_name(each.name) and len(each.value) <= _LONGEST and _SURROGATE.search(each.value) is None
+    )[:_MOST]
 
 
 def by_name(bindings: tuple[Binding, ...]) -> dict[str, str]:

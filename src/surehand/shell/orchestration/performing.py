@@ -9,7 +9,7 @@ Laws of this module:
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from surehand.core.orchestration.condition import STANDARD, Conditions, Scene, View, holds
 from surehand.core.orchestration.definition import PlannedGoalStep
@@ -33,7 +33,7 @@ from surehand.core.orchestration.result import StepEnd, in_doubt
 from surehand.core.orchestration.run import Moment, ToolEnd, WorkflowRun, view
 from surehand.core.orchestration.skill import CompiledSkill
 from surehand.core.orchestration.task import Task, TaskRunner, end_of_task
-from surehand.core.orchestration.text import Binding
+from surehand.core.orchestration.text import Binding, fitting
 from surehand.shell.clock import SYSTEM_CLOCK, Clock
 from surehand.shell.identity import new_token
 from surehand.shell.locks import boot_id
@@ -120,7 +120,7 @@ def _task(around: Surroundings, run: WorkflowRun, command: RunTask) -> StepEnd:
     if around.task_runner is None:
         return in_doubt(command.task_id)
     try:
-        return end_of_task(around.task_runner.run(task))
+        return _end_of(around.task_runner.run(task), command)
     except Exception:  # noqa: BLE001 - an embedder's task runner may raise anything; what it did is unknown then
         return in_doubt(command.task_id)
 
@@ -142,9 +142,15 @@ def _look_up_task(task_runner: TaskRunner | None, action: RunTask) -> StepEnd | 
         return Doubt.UNKNOWN
     try:
         found = task_runner.look_up(action.task_id)
+        return found if isinstance(found, Doubt) else _end_of(found, action)
     except Exception:  # noqa: BLE001 - as above; what cannot be told is unknown
         return Doubt.UNKNOWN
-    return found if isinstance(found, Doubt) else end_of_task(found)
+
+
+def _end_of(task: Task, command: RunTask) -> StepEnd:
+    """The end of a step by its task, under the task's own name whatever its runner calls it."""
+    end = end_of_task(task)
+    return evolve(end, reference=command.task_id, outputs=fitting(end.outputs))
 
 
 def _check(around: Surroundings, run: WorkflowRun, command: CheckCondition, is_stopping: Callable[[], bool]) -> Event:

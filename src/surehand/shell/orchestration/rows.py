@@ -17,7 +17,7 @@ from returns.result import Failure
 
 from surehand.core.orchestration.definition import PinnedDefinition
 from surehand.core.orchestration.result import StepEnd, StepFailure, WorkflowStepResult
-from surehand.core.orchestration.run import RunStatus, Timer, ToolEnd, WorkflowRun
+from surehand.core.orchestration.run import MAX_VARIABLES, RunStatus, Timer, ToolEnd, WorkflowRun
 from surehand.core.orchestration.text import Binding
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.schema import Items
@@ -70,7 +70,7 @@ _Kept = TypeVar("_Kept", bound=object)
 class _State:
     """What a run's row keeps as JSON."""
 
-    variables: Annotated[tuple[Binding, ...], Items(max_items=400)] = field(repr=False)
+    variables: Annotated[tuple[Binding, ...], Items(max_items=MAX_VARIABLES)] = field(repr=False)
     calls: Annotated[tuple[ToolEnd, ...], Items(max_items=100)]
     run_timer: Timer
     step_timer: Timer

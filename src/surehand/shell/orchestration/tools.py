@@ -5,7 +5,8 @@ Laws of this module:
 - A tool says itself whether it may change anything and which arguments it takes.
 - A call bears a key that is the same for every try; a tool that can tell what became of a key is asked before a call
   is ever made again, and one that cannot leaves the call in doubt.
-- What an embedder's tool raises is no end of the world: a call that may have written is then in doubt.
+- What an embedder's tool raises, or answers against its types, is no end of the world: a call that may have written
+  is then in doubt.
 """
 
 from collections.abc import Callable, Mapping
@@ -81,9 +82,12 @@ class Tools:
         if tool is None:
             return _FAILED
         try:
-            return tool.call(by_name(asked.arguments), asked.key)
+            end: object = tool.call(by_name(asked.arguments), asked.key)
         except Exception:  # noqa: BLE001 - an embedder's tool may raise anything; what it did is unknown then
-            return _FAILED if asked.effects is Effects.READS else _UNKNOWN
+            end = None
+        if isinstance(end, ToolEnd):
+            return end
+        return _FAILED if asked.effects is Effects.READS else _UNKNOWN
 
     def look_up(self, asked: CallTool) -> ToolEnd | Doubt:
         """What became of a call."""
