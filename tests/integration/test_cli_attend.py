@@ -125,6 +125,26 @@ class TestWhatStandsAtATerminalOnly:
         assert (picture.stat().st_mode & 0o777, bool(FRAME)) == (0o600, True)
 
 
+class TestTheConsoleIsForWhoSeesItsTerminal:
+    """Its address lets one browser in to everything that was seen: it stands at a terminal, and goes into no pipe."""
+
+    @pytest.mark.parametrize("more", [(), ("--attend",), ("--attend", "--allow-actions")])
+    def test_without_a_terminal_nothing_is_served(
+        self, tmp_path: Path, runs: StoppedRuns, more: tuple[str, ...]
+    ) -> None:
+        runs.stop()
+
+        said = surehand(tmp_path, "console", *more, "--runs-dir", "runs")
+
+        assert (said.code, said.out) == (1, "")
+
+    def test_at_a_terminal(self, tmp_path: Path, runs: StoppedRuns) -> None:
+        runs.stop()
+        shown = at_terminal(tmp_path, "console", "--runs-dir", "runs", answers=(("/#", "\x03"),))
+
+        assert "http://127.0.0.1:" in shown.screen
+
+
 class TestDecidingIsAPersonsAct:
     """Without a terminal, or without the person's yes, nothing is decided."""
 

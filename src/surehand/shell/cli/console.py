@@ -3,9 +3,11 @@
 Laws of this module:
 
 - Without both flags it only shows; a decision needs ``--attend`` and ``--allow-actions``.
-- The address that lets one browser in is written to a terminal, and there is no option that sends it anywhere.
+- The address that lets one browser in is written to a terminal, and there is no option that sends it anywhere. Where
+  no terminal is, nothing is served.
 """
 
+import sys
 import threading
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
@@ -46,6 +48,8 @@ def command(ctx: click.Context, attend: bool, allow_actions: bool, port: int, ru
 
     if allow_actions and not attend:
         raise click.UsageError("--allow-actions decides about what --attend shows; give both")
+    if not sys.stdout.isatty():
+        leave(ctx, "Error: the address is for the person at this computer. Run this command at a terminal.")
     chosen = settings(runs_dir)
     with ExitStack() as held:
         desk = held.enter_context(opened_desk(ctx, runs_dir))
