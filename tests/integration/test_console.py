@@ -1,5 +1,6 @@
 """The operator's page at this computer, in a real browser and by bare requests."""
 
+import json
 from collections.abc import Generator
 from contextlib import suppress
 from http.client import HTTPConnection
@@ -14,8 +15,9 @@ from support.console import ServedConsole, serving
 from support.mcp_clients import node_folder
 from support.stopped import CANARIES, Stopped, StoppedRuns
 from surehand.core.attention.decision import Decision, DecisionStatus
-from surehand.core.attention.pause import DeliveryState, ItemStatus
+from surehand.core.attention.pause import DeliveryState, ItemStatus, Pause
 from surehand.core.outcome.evidence import PauseCategory
+from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.engines.browser.chromium import find_chromium
 from surehand.shell.store import open_store
 
@@ -119,6 +121,30 @@ def form_of(page: Page, action: str) -> dict[str, str]:
     """What the form of an action would send."""
     members: dict[str, str] = page.evaluate(_READ_FORM, action)
     return members
+
+
+class TestAPageThatComparesItself:
+    """It is told by one mark whether it is old, of an item as of the queue, and nothing sealed is opened for that."""
+
+    def test_an_item(self, console: ServedConsole, runs: StoppedRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+        stopped, client = runs.stop(), Asked(console)
+        client.enter(console.tokens[-1])
+        page = client.ask("GET", f"/items/{stopped.attention_id}")[2]
+        opened: list[str] = []
+
+        def note(_files: EvidenceFiles, pause: Pause) -> None:
+            opened.append(pause.pause_id)
+
+        monkeypatch.setattr(EvidenceFiles, "read", note)
+        marks = [client.ask("GET", f"/state?item={stopped.attention_id}")[2] for _ in range(2)]
+        before = list(opened)
+        client.ask("GET", f"/items/{stopped.attention_id}")
+        runs.let_expire(stopped)
+        later = client.ask("GET", f"/state?item={stopped.attention_id}")[2]
+
+        assert (marks[0] == marks[1] != later, before, opened) == (True, [], [stopped.attention_id])
+        assert f'data-mark="{json.loads(marks[0])["mark"]}"' in page
+        assert CANARIES[0] in page
 
 
 class TestOneAddressLetsOneBrowserIn:

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from surehand.core.attention.capability import DecisionRefusal
-from surehand.core.attention.console import Card, Tone, Weight, card, told, why
+from surehand.core.attention.console import WINDOW_LIMITS, Card, Tone, Weight, card, told, why
 from surehand.core.attention.decision import DecisionStatus, Finding, Receipt
 from surehand.core.attention.evidence import LocalEvidence, Value
 from surehand.core.attention.pause import (
@@ -82,6 +82,11 @@ class TestAScreenOffersOnlyWhatMayBeDecided:
         for shown in cards():
             goes_on = any(choice.weight is Weight.GOES_ON for choice in shown.choices)
             assert goes_on == bool(shown.rechecks)
+
+    def test_that_nothing_can_be_saved_in_the_window_is_said_where_somebody_works_in_it(self) -> None:
+        for shown in (*cards(), *cards(may_decide=False)):
+            works = shown.item.has_window and any(choice.action in IN_WINDOW for choice in shown.choices)
+            assert works == (shown.limits == WINDOW_LIMITS) == bool(shown.limits)
 
 
 class TestWhatWasSealedIsShownToTheOperatorAlone:

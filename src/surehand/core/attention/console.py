@@ -65,6 +65,7 @@ class Card:
     Args:
         item: What everybody may see.
         standing: What can be done about it now, in one sentence.
+        limits: What cannot be done in its window; empty where nothing can be done there.
         rechecks: What is read again before anything goes on; empty where nothing can.
         choices: What may be decided on this screen.
         may_open: Whether its app may be opened again.
@@ -75,6 +76,7 @@ class Card:
 
     item: AttentionItem
     standing: str
+    limits: str = ""
     rechecks: tuple[str, ...]
     choices: tuple[Choice, ...] = ()
     may_open: bool = False
@@ -100,6 +102,12 @@ _WEIGHTS: Final = {
     Action.TEACH: Weight.STAYS,
     Action.ESCALATE: Weight.STAYS,
 }
+
+#: What a person has to know who works in the window of a stopped run.
+WINDOW_LIMITS: Final = (
+    "Nothing can be saved in the window of the app: what you send there is stopped. "
+    "If the step itself has to save, reject this run and make the entry yourself."
+)
 
 _BEFORE_SAVE: Final = (
     "the page that is open",
@@ -154,6 +162,7 @@ def card(
     return Card(
         item=item,
         standing=_STANDING[item.status],
+        limits=WINDOW_LIMITS if item.has_window and IN_WINDOW & {each.action for each in choices} else "",
         rechecks=_RECHECKS[item.view] if any(each.weight is Weight.GOES_ON for each in choices) else (),
         choices=choices,
         may_open=may_decide and is_open and unsent and not item.has_window,

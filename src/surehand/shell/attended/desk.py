@@ -204,8 +204,16 @@ class AttendedDesk:
         if review is None:
             return None
         kept = self.files.read(review.kept.pause)
-        receipts = tuple(map(receipt_of, review.decisions))
-        return Shown(self._item(review), review.kept.pause.workflow, None if kept is None else kept.local, receipts)
+        return self._shown(review, None if kept is None else kept.local)
+
+    def glance(self, attention_id: str) -> Shown | None:
+        """The same, without opening what was sealed.
+
+        Raises:
+            StoreError: The ledger cannot answer.
+        """
+        review = self._review(attention_id)
+        return None if review is None else self._shown(review, None)
 
     def evidence(self, attention_id: str) -> LocalEvidence | None:
         """What was sealed about an item, for the operator at this computer alone.
@@ -427,6 +435,10 @@ class AttendedDesk:
 
     def _review(self, attention_id: str) -> Review | None:
         return self.store.review(attention_id) if matches(_PAUSE_ID, attention_id) else None
+
+    def _shown(self, review: Review, evidence: LocalEvidence | None) -> Shown:
+        receipts = tuple(map(receipt_of, review.decisions))
+        return Shown(self._item(review), review.kept.pause.workflow, evidence, receipts)
 
     def _item(self, review: Review) -> AttentionItem:
         alive = self._alive(review.kept.issue.owner)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from surehand.core.attention.console import WINDOW_LIMITS
 from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door, LogLine, Receipt
 from surehand.core.attention.form import action_words
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, AttentionPage
@@ -308,6 +309,8 @@ def _facts(item: AttentionItem) -> list[tuple[str, str]]:
 def _print_protected(desk: "AttendedDesk", item: AttentionItem) -> None:
     """What only the person at this computer may see."""
     console, evidence = make_console(), desk.evidence(item.id)
+    if item.has_window and IN_WINDOW & {*item.allowed_actions}:
+        console.print(WINDOW_LIMITS)
     if evidence is not None:
         console.print("Only at this computer:")
         for name, text in (("control", f"{evidence.control} {evidence.role}".strip()), ("address", evidence.address)):

@@ -4,6 +4,7 @@ Laws of this module:
 
 - It answers this computer alone: a request that names another host is refused before anything is looked at.
 - Looking changes nothing. What changes something is a POST of a page of ours, with the proof of its session.
+- A page that only compares itself opens nothing sealed.
 - Without ``--attend`` nothing sealed is opened; without ``--allow-actions`` beside it nothing can be decided.
 - What is refused is answered with fixed copy. No page is kept by a browser.
 """
@@ -15,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import parse_qs
 
-from attrs import frozen
+from attrs import evolve, frozen
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -28,7 +29,7 @@ from surehand.core.attention.console import Card, card
 from surehand.core.attention.decision import DecisionRequest, DecisionStatus, Door
 from surehand.core.attention.pause import IN_WINDOW, Action, AttentionPage
 from surehand.core.wire import to_wire
-from surehand.shell.attended.desk import AttendedDesk
+from surehand.shell.attended.desk import AttendedDesk, Shown
 from surehand.shell.console import pages
 from surehand.shell.console.entry import Entry, Session, same
 from surehand.shell.store.base import StoreError
@@ -117,14 +118,14 @@ class Console:
         """What a page compares itself with: one short text for all that it shows."""
         item = request.query_params.get("item")
         if item is not None:
-            shown, _ = await run_in_threadpool(self._card, item)
+            shown, _ = await run_in_threadpool(self._card, item, self.desk.glance)
             return JSONResponse({"mark": _mark(shown)})
         page = await run_in_threadpool(self.desk.items, _ON_PAGE, request.query_params.get("after"))
         return JSONResponse({"mark": _mark(page)})
 
-    def _card(self, item_id: str) -> tuple[Card, str]:
+    def _card(self, item_id: str, look: Callable[[str], Shown | None] | None = None) -> tuple[Card, str]:
         """A stopped run as this console may show it, and the name of its workflow."""
-        shown = self.desk.show(item_id)
+        shown = (look or self.desk.show)(item_id)
         if shown is None:
             raise HTTPException(404)
         codes = {action: self.desk.code(item_id, action) for action in IN_WINDOW} if self.attends else {}
@@ -267,6 +268,9 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _mark(shown: Card | AttentionPage) -> str:
+    """What a page compares itself with; what was sealed never changes, and is no part of it."""
+    if isinstance(shown, Card):
+        shown = evolve(shown, evidence=None)
     return hashlib.sha256(json.dumps(to_wire(shown), sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -199,7 +199,12 @@ def _choices(shown: Card, proof: str) -> Html:
         *(_choice(each, item_id, capability, proof) for each in shown.choices),
     )
     choices = join(parts)
-    return _FILL("choices", choices=choices) if choices.text else _FILL("nothing_to_decide", text=shown.standing)
+    limits = _FILL("limits", text=shown.limits) if shown.limits else NOTHING
+    return (
+        _FILL("choices", choices=choices, limits=limits)
+        if choices.text
+        else _FILL("nothing_to_decide", text=shown.standing)
+    )
 
 
 def _choice(choice: Choice, item_id: str, capability: str, proof: str) -> Html:
