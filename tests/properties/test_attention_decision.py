@@ -466,6 +466,12 @@ class TestLog:
         assert [instant(NOW + 2), instant(NOW + 1), instant(NOW)] == [line.at for line in lines]
         assert lines[:2] == log_of((taken,), (self.refused(NOW), self.refused(NOW + 2)), 2)
 
+    def test_at_one_second_what_was_taken_is_first(self) -> None:
+        taken = evolve(ended(DecisionStatus.COMPLETED), decided_at=NOW)
+        lines = log_of((taken,), (self.refused(NOW),), 9)
+
+        assert [DecisionStatus.COMPLETED, DecisionStatus.REFUSED] == [line.status for line in lines]
+
     def test_a_line_of_nobody_is_credited_to_nobody(self) -> None:
         (line,) = log_of((), (self.refused(NOW),), 9)
 

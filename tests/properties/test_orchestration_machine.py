@@ -282,6 +282,19 @@ class TestInOrder:
         assert (RunStatus.FAILED, "a", StepFailure.VISIT_LIMIT) == stands(last)
 
 
+class TestVisits:
+    """Each visit is counted for its own step."""
+
+    def test_by_its_place(self) -> None:
+        step = begun(wait("a"), wait("b"), wait("c"))
+        counted: list[tuple[int, ...]] = []
+        for _ in range(3):
+            counted.append(step[0].visits)
+            step = checked(step, holds=True)
+
+        assert [(1, 0, 0), (1, 1, 0), (1, 1, 1)] == counted
+
+
 class TestWaiting:
     """A wait holds on until its condition holds or its time is over, neither early nor for ever."""
 
@@ -328,7 +341,8 @@ class TestWaiting:
         later_there = Moment("another", 250)
 
         assert (700, 900, 200) == (before, second.run_timer.elapsed(later), second.step_timer.elapsed(later))
-        assert 900 == second.run_timer.carried(later).elapsed(later)
+        elsewhere = advance(step[0], ConditionChecked(at=At("a", 1), holds=True, now=Moment("another", 50)))[0]
+        assert 200 == elsewhere.run_timer.elapsed(later_there)
         assert [200, 200] == [timer.elapsed(later_there) for timer in (taken_up[0].run_timer, taken_up[0].step_timer)]
 
     def test_what_is_known_of_time_is_that_of_the_step_or_of_the_run(self) -> None:
@@ -421,6 +435,11 @@ class TestResuming:
 
         assert step[1] == advance(step[0], Resumed(NOW))[1]
 
+    def test_a_template_whose_calls_all_ended_is_done(self) -> None:
+        run = evolve(begun(template("a"))[0], calls=(FINE,) * 4)
+
+        assert (RunStatus.COMPLETED, None, None) == stands(advance(run, Resumed(NOW)))
+
     def test_what_was_parked_has_not_begun(self) -> None:
         step = begun(write("a"))
         again = advance(parked(step[0]), Resumed(NOW))
@@ -472,6 +491,11 @@ class TestARestoredRun:
 
         assert (RunStatus.RUNNING, "b", None) == stands(then)
         assert isinstance(asked(then), LookUp)
+
+    def test_what_only_looks_goes_on(self) -> None:
+        waiting, reading = begun(wait("a")), begun(template("a"))
+
+        assert [waiting[1], reading[1]] == [self.restored(step)[1] for step in (waiting, reading)]
 
     @staticmethod
     def restored(step: Step) -> Step:
