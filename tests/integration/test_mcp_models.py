@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -110,6 +111,11 @@ def clicks(_params: Json) -> Json:
     return decides(kind="click_node", node="n2")
 
 
+def saying(answer: Json, _params: Json) -> Json:
+    """Says the same whatever it is asked."""
+    return answer
+
+
 #: What a model may answer that is no decision.
 GARBAGE: Final[list[Json]] = [
     says("Of course! I have clicked Save for you."),
@@ -131,13 +137,16 @@ class TestWhateverTheModelDoesTheGoalEnds:
         assert ("did_not_run", "no", [("task_failed", "out_of_steps")]) == failed(answer)
         assert MAX_STEPS == len(talk.prompts)
 
-    @pytest.mark.parametrize("garbage", GARBAGE, ids=lambda each: str(each["content"])[:30])
-    def test_one_that_answers_something_else(self, tmp_path: Path, way: str, garbage: Json) -> None:
+    def test_one_that_answers_something_else(self, tmp_path: Path, way: str) -> None:
         with server(tmp_path, way) as talk:
-            answer = ends(talk, lambda _: garbage)
+            answers = [ends(talk, partial(saying, each), f"r-{at}") for at, each in enumerate(GARBAGE)]
 
-        assert ("did_not_run", "no", [("task_failed", "not_understood")]) == failed(answer)
-        assert 1 == len(talk.prompts)
+        assert {("did_not_run", "no", "task_failed", "not_understood")} == {
+            (answer["outcome"], answer["record_changed"], step["failure"], step["code"])
+            for answer in answers
+            for step in answer["steps"]
+        }
+        assert len(GARBAGE) == len(talk.prompts)
 
     def test_one_that_never_answers(self, tmp_path: Path, way: str) -> None:
         with server(tmp_path, way, SHORT) as talk:

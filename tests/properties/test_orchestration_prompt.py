@@ -38,8 +38,10 @@ from surehand.core.orchestration.goals import (
 )
 from surehand.core.orchestration.prompt import (
     CONTROLS,
+    FIELDS,
     FIXED,
     LABELS,
+    MARK,
     MAX_ANSWER,
     MAX_GOAL,
     MAX_PROMPT_BYTES,
@@ -75,18 +77,27 @@ PAGE = Observation(
         Node("n6", "term", "", "Record number"),
         Node("n7", "term", "", f"{CANARY} 1901-03-14"),
         Node("n8", "definition", "", "SYN-1042"),
+        Node("n9", "link", "Ben Sample", "Ben Sample", is_listed=True),
+        Node("n10", "link", f"{CANARY} and Ben", is_listed=True),
+        Node("n11", "option", "Ben Sample"),
+        Node("n12", "textbox", "Amount", "", is_listed=True),
     )
 )
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 NODES = st.builds(
     Node,
-    st.integers(0, 999).map(lambda number: f"n{number}"),
+    st.just("n0"),
     st.sampled_from(("link", "textbox", "cell", "heading", "term", "text")),
     TEXTS.map(lambda text: text[:200]),
     st.none() | TEXTS,
+    st.booleans(),
 )
-PAGES = st.builds(Observation, st.lists(NODES, max_size=6).map(tuple), st.booleans())
+PAGES = st.builds(
+    Observation,
+    st.lists(NODES, max_size=6).map(lambda nodes: tuple(evolve(each, id=f"n{at}") for at, each in enumerate(nodes))),
+    st.booleans(),
+)
 ACTIONS: st.SearchStrategy[Any] = st.one_of(
     st.builds(OpenPath, TEXTS.map(lambda text: f"/{text}"[:500])),
     st.builds(TypeText, st.just("n1"), TEXTS),
@@ -167,13 +178,13 @@ class TestAPageStaysData:
 
     @pytest.mark.parametrize("shown", Shown)
     def test_every_form_that_the_rules_name_is_a_decision(self, shown: Shown) -> None:
-        forms = [understood(json.loads(line)) for line in FIXED[shown].splitlines() if line.startswith("{")]
+        forms = [understood(json.loads(line)) for line in FIXED[shown].splitlines() if line.startswith('{"')]
 
         assert [OpenPath, ClickNode, TypeText, ChooseOption, ReadNode, FinishGoal, GiveUp] == [*map(type, forms)]
 
 
 class TestNamesAlone:
-    """No value of a variable leaves, and nothing of a page but what its controls, columns and terms are called."""
+    """No value of a variable leaves, and nothing of a page but what stands in no list is called."""
 
     def test_what_is_shown(self) -> None:
         _, said = asked()
@@ -182,20 +193,27 @@ class TestNamesAlone:
         assert [
             {"id": "n0", "role": "link", "name": "Open"},
             {"id": "n1", "role": "link", "name": "Open the referral of {patient}"},
-            {"id": "n2", "role": "cell", "name": "", "value": "{patient}"},
+            {"id": "n2", "role": "cell", "value": "{patient}"},
             {"id": "n3", "role": "textbox", "name": "Search"},
-            {"id": "n4", "role": "heading", "name": ""},
-            {"id": "n5", "role": "link", "name": ""},
-            {"id": "n6", "role": "term", "name": "", "value": "Record number"},
-            {"id": "n7", "role": "term", "name": ""},
-            {"id": "n8", "role": "definition", "name": ""},
+            {"id": "n4", "role": "heading"},
+            {"id": "n5", "role": "link"},
+            {"id": "n6", "role": "term", "value": "Record number"},
+            {"id": "n7", "role": "term"},
+            {"id": "n8", "role": "definition"},
+            {"id": "n9", "role": "link"},
+            {"id": "n10", "role": "link", "name": "{patient}"},
+            {"id": "n11", "role": "option"},
+            {"id": "n12", "role": "textbox", "name": "Amount"},
         ] == said["page"]["nodes"]
 
     def test_a_page_whose_texts_may_leave_says_all(self) -> None:
         made, said = asked(shown=Shown.PAGES)
 
         assert TASK.goal == said["goal"]
-        assert to_wire(PAGE) == said["page"]
+        assert said["page"]["is_whole"]
+        assert [(node.id, node.role, node.name or None, node.value or None) for node in PAGE.nodes] == [
+            (node["id"], node["role"], node.get("name"), node.get("value")) for node in said["page"]["nodes"]
+        ]
         assert CANARY in made.text
 
     def test_a_goal_without_a_plan_is_veiled(self) -> None:
@@ -219,8 +237,7 @@ class TestNamesAlone:
     @given(VALUES, TEXTS | st.text("abcß .{}1\n", max_size=40))
     @example({"patient": "ab c"}, "ab  c")
     def test_a_veil_hides_every_value(self, values: dict[str, str], text: str) -> None:
-        over = Veil(bound(values)).over(text)
-        pieces = over
+        pieces = Veil(bound(values)).over(text).replace(MARK, "\0")
         for name in values:
             pieces = pieces.replace(f"{{{name}}}", "\0")
 
@@ -228,7 +245,25 @@ class TestNamesAlone:
             said = value.split()
             if sum(map(len, said)) >= MIN_VEILED:
                 assert all(value not in piece for piece in pieces.split("\0"))
-        assert Veil(()).over(text) == text
+        assert Veil(()).over(text) == Veil(bound({"blank": " "})).over(text)
+
+    @pytest.mark.parametrize(
+        ("value", "text", "over"),
+        [
+            ("Jos\u00e9 M\u00fcller", "Jose\u0301 Mu\u0308ller", "{x}"),
+            ("Jose\u0301 Mu\u0308ller", "JOS\u00c9  M\u00dcLLER", "{x}"),
+            ("Jos\u00e9 M\u00fcller", "M\u00fcl\u00adler, Jos\u00e9", f"{MARK}, {MARK}"),
+            ("Ada Li", "Li, Ada of Adana", f"Li, {MARK} of Adana"),
+            ("Ada Li", "Ada\u200b Li", "{x}"),
+            ("one two three four five six", "six", MARK),
+            ("one two three four five six seven", "six", "six"),
+        ],
+    )
+    def test_it_is_a_value_in_any_order_and_form(self, value: str, text: str, over: str) -> None:
+        veil = Veil(bound({"x": value}))
+
+        assert over == veil.over(text)
+        assert ("{x}" if over == "{x}" else "") == veil.names(text)
 
     @given(VALUES, PAGES)
     def test_of_a_page_only_names_of_controls_and_of_variables_leave(
@@ -239,7 +274,9 @@ class TestNamesAlone:
 
         for node in said["page"]["nodes"]:
             assert node["role"] in LABELS or set(node.get("value", "").split()) <= places
-            assert node["role"] in CONTROLS | LABELS or set(node["name"].split()) <= places
+            called = {each.id: each.role in FIELDS | LABELS or not each.is_listed for each in page.nodes}
+            is_called = node["role"] in CONTROLS | FIELDS | LABELS and called[node["id"]]
+            assert is_called or set(node.get("name", "").split()) <= places
 
     @pytest.mark.parametrize(("text", "over"), [("7", "{short}"), (" 7 ", "{short}"), ("Room 7", "Room 7")])
     def test_a_very_short_value_is_veiled_where_it_stands_alone(self, text: str, over: str) -> None:

@@ -40,12 +40,16 @@ NodeId = Annotated[str, Text(pattern="^n[0-9]{1,3}$")]
 
 @frozen
 class Node:
-    """One element of a page: its role, its name, and what it holds or shows, where the planner may see that."""
+    """One element of a page: its role, its name, and what it holds or shows, where the planner may see that.
+
+    ``is_listed`` says that it stands in a table, a list or a tree, and not in what the app is moved about by.
+    """
 
     id: NodeId
     role: Annotated[str, Text(pattern="^[a-z]{1,30}$")]
     name: Annotated[str, Text(max_length=200)] = field(repr=False)
     value: Annotated[str, Text(max_length=MAX_TEXT)] | None = field(default=None, repr=False)
+    is_listed: bool = False
 
 
 @frozen

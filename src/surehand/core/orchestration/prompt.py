@@ -4,14 +4,16 @@ Laws of this module:
 
 - What is shown is a closed projection of at most ``MAX_PROMPT_BYTES``. A page that does not fit is told as not whole.
 - What a page says is data: it stands in JSON under one member, and the fixed words before it say so.
-- With ``Shown.NAMES`` nothing that a page holds or says leaves but what its controls, columns and terms are called,
-  without numbers of persons, and no value of a variable of the plan: ``{name}`` stands in its place.
+- With ``Shown.NAMES`` nothing that a page holds or says leaves but what its fields, columns and terms are called, and
+  its other controls that stand in no table, list or tree, all without numbers of persons. No value of a variable of
+  the plan leaves: ``{name}`` stands in its place, and a mark in that of a word of a short one.
 - An answer is one JSON object of a known form, or no decision. Nothing in it is guessed, mended or looked for.
 """
 
 import json
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from enum import Enum, unique
 from typing import Final, assert_never
 
@@ -47,6 +49,13 @@ MAX_GOAL: Final = 4_000
 #: The longest text of a page, and of an action that was taken, that a model is shown.
 MAX_SHOWN: Final = 300
 MAX_RECALLED: Final = 100
+
+#: Of a value of at most so many words, each word of so many letters is veiled by itself too.
+MOST_WORDS: Final = 6
+MIN_WORD: Final = 3
+
+#: Stands for a word of a value.
+MARK: Final = "\u2026"
 
 #: The longest answer that is read, in characters.
 MAX_ANSWER: Final = 100_000
@@ -91,18 +100,19 @@ A node is named by its id on the page as it is now. read_node keeps what the nod
 asks for. Choose finish_goal once the goal is reached, and give_up when it cannot be."""
 
 _VEILED: Final = """
-You are not shown what the page says, only what its controls, columns and terms are called. {name} in a goal, a name or
-a value stands for a value that you are not shown: a node whose value holds {name} holds that value. Write {name} in
-"text" or "label" where you mean the value."""
+You are not shown what the page says, only what its fields, columns and terms are called, and other controls outside of
+lists. {name} in a goal, a name or a value stands for a value that you are not shown: a node whose name or value holds
+{name} holds that value. Write {name} in "text" or "label" where you mean the value."""
 
 #: The fixed words, by what is shown.
 FIXED: Final = {Shown.PAGES: _RULES, Shown.NAMES: _RULES + _VEILED}
 
-#: The nodes whose names may leave when nothing else of a page may.
+#: The nodes whose names may leave when nothing else of a page may: fields, and other controls where none are listed.
+FIELDS: Final = frozenset({"combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox"})
 CONTROLS: Final = frozenset(
     {
-        *("button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio"),
-        *("option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"),
+        *("button", "checkbox", "link", "menuitem", "menuitemcheckbox", "menuitemradio"),
+        *("radio", "switch", "tab"),
     }
 )
 
@@ -114,13 +124,27 @@ LABELS: Final = frozenset({"columnheader", "term"})
 
 
 @frozen
+class _ShownNode:
+    id: str
+    role: str
+    name: str | None = None
+    value: str | None = None
+
+
+@frozen
+class _ShownPage:
+    is_whole: bool
+    nodes: tuple[_ShownNode, ...]
+
+
+@frozen
 class _Asked:
     """The one JSON object of a prompt."""
 
     goal: str
     actions_left: int
     done_so_far: History
-    page: Observation
+    page: _ShownPage
 
 
 def prompt(task: Task, observation: Observation, history: History, shown: Shown) -> Prompt | None:
@@ -135,22 +159,21 @@ def prompt(task: Task, observation: Observation, history: History, shown: Shown)
     if len(goal) > MAX_GOAL:
         return None
     recalled = tuple(_told(taken, lambda text: text[:MAX_RECALLED]) for taken in history)
-    asked = _Asked(goal, MAX_STEPS - len(history), recalled, Observation((), is_whole=False))
+    asked = _Asked(goal, MAX_STEPS - len(history), recalled, _ShownPage(is_whole=False, nodes=()))
     page = _fitting(observation, MAX_PROMPT_BYTES - len(_json(asked)))
     return Prompt(task.id, FIXED[shown], _json(evolve(asked, page=page)).decode())
 
 
-def _fitting(observation: Observation, room: int) -> Observation:
+def _fitting(observation: Observation, room: int) -> _ShownPage:
     """As many nodes as there is room for, from the first on."""
-    kept: list[Node] = []
+    kept: list[_ShownNode] = []
     for node in observation.nodes:
-        value = None if node.value is None else node.value[:MAX_SHOWN]
-        short = evolve(node, name=node.name[:MAX_SHOWN], value=value)
-        room -= len(_json(short)) + 1
+        shown = _ShownNode(node.id, node.role, node.name[:MAX_SHOWN] or None, (node.value or "")[:MAX_SHOWN] or None)
+        room -= len(_json(shown)) + 1
         if room < 0:
-            return Observation(tuple(kept), is_whole=False)
-        kept.append(short)
-    return Observation(tuple(kept), observation.is_whole)
+            return _ShownPage(is_whole=False, nodes=tuple(kept))
+        kept.append(shown)
+    return _ShownPage(is_whole=observation.is_whole, nodes=tuple(kept))
 
 
 def _told(taken: Taken, tell: Callable[[str], str]) -> Taken:
@@ -176,38 +199,64 @@ def _json(value: object) -> bytes:
 
 
 class Veil:
-    """Puts ``{name}`` in the place of the value of a variable, whatever its case and however it is spaced.
+    """Puts ``{name}`` in the place of the value of a variable, whatever its case, its spaces and its Unicode form.
+
+    A word of a short value is veiled wherever it stands alone, since names are written in any order; it becomes a mark.
 
     Args:
         variables: The variables; a value that is blank is none.
     """
 
     def __init__(self, variables: Bindings) -> None:
-        values = {name: value.split() for name, value in by_name(variables).items()}
-        longest_first = sorted(values, key=lambda name: (-sum(map(len, values[name])), name))
-        self._values = re.compile(
-            "|".join(_pattern(name, values[name]) for name in longest_first if values[name]) or _NEVER, re.IGNORECASE
-        )
+        values = {name: _plain(value).split() for name, value in by_name(variables).items()}
+        whole = [(_pattern(words), f"{{{name}}}") for name, words in _longest_first(values) if words]
+        short = {word for words in values.values() if len(words) <= MOST_WORDS for word in _words(words)}
+        parts = [
+            (rf"(?<!\w){re.escape(word)}(?!\w)", MARK) for word in sorted(short, key=lambda word: (-len(word), word))
+        ]
+        self._signs = [sign for _, sign in (*whole, *parts)]
+        patterns = "|".join(f"({pattern})" for pattern, _ in (*whole, *parts)) or _NEVER
+        self._values = re.compile(patterns, re.IGNORECASE)
 
     def over(self, text: str) -> str:
         """The text without the values."""
-        return self._values.sub(lambda found: f"{{{found.lastgroup}}}", text)
+        return self._values.sub(self._sign, _plain(text))
 
     def names(self, text: str) -> str:
         """The names of the values that stand in a text, and nothing else of it."""
-        return " ".join(f"{{{found.lastgroup}}}" for found in self._values.finditer(text))
+        return " ".join(sign for sign in map(self._sign, self._values.finditer(_plain(text))) if sign != MARK)
+
+    def _sign(self, found: re.Match[str]) -> str:
+        return self._signs[(found.lastindex or 1) - 1]
 
 
 _NEVER: Final = "(?!)"
 
+#: What is written and not seen.
+_UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
-def _pattern(name: str, words: list[str]) -> str:
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", text))
+
+
+def _longest_first(values: dict[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return sorted(values.items(), key=lambda item: (-sum(map(len, item[1])), item[0]))
+
+
+def _pattern(words: list[str]) -> str:
     value = r"\s+".join(map(re.escape, words))
-    return f"(?P<{name}>{value})" if sum(map(len, words)) >= MIN_VEILED else rf"(?P<{name}>\A\s*{value}\s*\Z)"
+    return value if sum(map(len, words)) >= MIN_VEILED else rf"\A\s*{value}\s*\Z"
+
+
+def _words(words: list[str]) -> Iterator[str]:
+    """The words of a value that are long enough to tell something."""
+    return (part.casefold() for word in words for part in re.findall(r"\w+", word) if len(part) >= MIN_WORD)
 
 
 def _veiled(node: Node, veil: Veil) -> Node:
-    name = veil.over if node.role in CONTROLS | LABELS else veil.names
+    is_called = node.role in FIELDS | LABELS or (node.role in CONTROLS and not node.is_listed)
+    name = veil.over if is_called else veil.names
     held = veil.over if node.role in LABELS else veil.names
     return evolve(node, name=_unless_number(name(node.name)), value=_unless_number(held(node.value or "")) or None)
 

@@ -19,6 +19,19 @@ const isInside = (el, set) => {
 };
 const isOption = el => el.tagName === 'OPTION' && el.closest('select') !== null && isShown(el.closest('select'));
 
+// Whether an element stands among others of its kind, each of which may be somebody's; what is there to move about in
+// the app is not meant.
+const LISTING = new Set(['grid', 'list', 'listbox', 'listitem', 'row', 'rowgroup', 'table', 'tree', 'treegrid']);
+const isListed = el => {
+  let found = false;
+  for (let at = parentOf(el); at; at = parentOf(at)) {
+    const role = roleOf(at);
+    if (role === 'navigation') return false;
+    found ||= LISTING.has(role);
+  }
+  return found;
+};
+
 const roleToTell = el => {
   if (el.isContentEditable) return parentOf(el)?.isContentEditable ? '' : 'textbox';
   const role = roleOf(el);
@@ -38,7 +51,8 @@ for (const el of look.all) {
   if (USED.has(role) && role !== 'heading' && role !== 'listbox') used.add(el);
   nodes.push(el);
   const value = isOption(el) ? '' : elements.values([el])[0];
-  facts.push({ role, name: told(squash(look.name(el)), 200), value: told(value, LONGEST_VALUE) });
+  const name = told(squash(look.name(el)), 200);
+  facts.push({ role, name, value: told(value, LONGEST_VALUE), is_listed: isListed(el) });
 }
 
 const valueOf = at => {

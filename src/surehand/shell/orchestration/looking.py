@@ -41,6 +41,7 @@ class _Fact:
     role: Annotated[str, Text(pattern="^[a-z]{1,30}$")]
     name: Annotated[str, Text(max_length=200)] = field(repr=False)
     value: Annotated[str, Text(max_length=MAX_TEXT)] = field(repr=False)
+    is_listed: bool
 
 
 @frozen
@@ -119,7 +120,7 @@ async def look(page: Page) -> Sight:
         if isinstance(read, Failure):
             raise UnseenError
         for at, fact in enumerate(read.unwrap().facts):
-            nodes.append(Node(f"n{len(nodes)}", fact.role, fact.name, fact.value))
+            nodes.append(Node(f"n{len(nodes)}", fact.role, fact.name, fact.value, fact.is_listed))
             places.append((told, at))
     seen = Observation(tuple(nodes[:MAX_NODES]))
     return Sight(evolve(seen, is_whole=len(nodes) < MAX_NODES), tuple(places))
