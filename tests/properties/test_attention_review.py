@@ -18,6 +18,7 @@ from surehand.core.attention.pause import (
     AttentionPage,
     DeliveryState,
     ItemStatus,
+    PauseView,
     allowed_actions,
 )
 from surehand.core.attention.review import (
@@ -199,6 +200,34 @@ class TestItem:
         item = item_of(KEY, review(restored=True), instants(), window_lives=True)
 
         assert (Action.TEACH, Action.ESCALATE) == item.allowed_actions
+
+    @pytest.mark.parametrize(
+        ("decisions", "delivery"),
+        [
+            ((), DeliveryState.NOT_DELIVERED),
+            ((decided(DecisionStatus.PREPARED),), DeliveryState.NOT_DELIVERED),
+            ((decided(DecisionStatus.HALTED),), DeliveryState.NOT_DELIVERED),
+            ((decided(DecisionStatus.REJECTED, Action.REJECT),), DeliveryState.NOT_DELIVERED),
+            ((decided(DecisionStatus.DELIVERY_STARTED, Action.RECONCILE),), DeliveryState.NOT_DELIVERED),
+            ((decided(DecisionStatus.DELIVERY_STARTED),), DeliveryState.UNKNOWN),
+            ((decided(DecisionStatus.DELIVERY_UNCERTAIN, Action.SKIP),), DeliveryState.UNKNOWN),
+            ((decided(DecisionStatus.HALTED), decided(DecisionStatus.COMPLETED)), DeliveryState.DELIVERED),
+        ],
+    )
+    def test_once_the_run_went_on_nothing_is_said_to_be_unsent(
+        self, decisions: tuple[Decision, ...], delivery: DeliveryState
+    ) -> None:
+        for newest in (True, False):
+            item = item_of(KEY, review(kept(), *decisions, newest=newest), instants(), window_lives=True)
+            assert delivery is item.delivery_state
+        sent = kept(pause(delivery=DeliveryState.DELIVERED), issue())
+        assert DeliveryState.DELIVERED is item_of(KEY, review(sent), instants(), window_lives=True).delivery_state
+
+    def test_of_a_restored_one_nobody_knows(self) -> None:
+        item = item_of(KEY, review(restored=True), instants(), window_lives=True)
+
+        assert (DeliveryState.UNKNOWN, PauseView.DELIVERY_UNCERTAINTY) == (item.delivery_state, item.view)
+        assert PauseView.RECORD_IDENTITY is item_of(KEY, review(), instants(), window_lives=True).view
 
     def test_one_that_is_over_shows_neither(self) -> None:
         for seconds in (DECIDE_SECONDS, DECIDE_SECONDS + 1):

@@ -5,7 +5,8 @@ Laws of this module:
 - The first answer of a run never changes; what people decided is folded over it.
 - After a review nothing is retryable: an end that says nothing ran leaves what stood before.
 - Doubt and proof never flip. Only an answer that waits for a person can be replaced.
-- While a continuation goes on, the run does: until it ended, nobody is told that nothing was written.
+- While a continuation goes on, the run does: until it ended, nobody is told that nothing was written, by an item no
+  more than by an answer.
 - A finished run that waits for a person stands in the queue, whether it left a pause or not. What it sealed before its
   save is what it can be read again by.
 """
@@ -13,6 +14,8 @@ Laws of this module:
 import hashlib
 from functools import reduce
 from typing import Final
+
+from attrs import evolve
 
 from surehand.core.attention.capability import (
     Instants,
@@ -203,7 +206,8 @@ def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: boo
         window_lives: Whether the process that holds its live window lives.
     """
     kept, status = review.kept, status_of(review, instants)
-    pause, view = kept.pause, view_of(kept.pause)
+    pause = evolve(kept.pause, delivery=_delivery(review))
+    view = view_of(pause if review.restored else kept.pause)
     decidable = status is ItemStatus.OPEN
     return AttentionItem(
         id=pause.pause_id,
@@ -224,6 +228,17 @@ def item_of(key: bytes, review: Review, instants: Instants, *, window_lives: boo
         teaching_requested=_asked(review.decisions, DecisionStatus.NEEDS_DEMONSTRATION),
         escalated=_asked(review.decisions, DecisionStatus.ESCALATED),
     )
+
+
+def _delivery(review: Review) -> DeliveryState:
+    """Whether a save of the run may have left by now: a pause knows it of the time before it alone."""
+    went_on = {each.status for each in review.decisions if each.action in IN_WINDOW}
+    if review.kept.pause.delivery is not DeliveryState.NOT_DELIVERED:
+        return review.kept.pause.delivery
+    if DecisionStatus.COMPLETED in went_on:
+        return DeliveryState.DELIVERED
+    in_doubt = review.restored or went_on & {DecisionStatus.DELIVERY_STARTED, DecisionStatus.DELIVERY_UNCERTAIN}
+    return DeliveryState.UNKNOWN if in_doubt else DeliveryState.NOT_DELIVERED
 
 
 def _offered(review: Review, *, window_lives: bool) -> tuple[Action, ...]:
