@@ -1,5 +1,6 @@
 """Every kind of store answers as the one in memory does, opened again at any time and by any number of processes."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,7 +35,8 @@ from support.stores import (
 )
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.result import MAX_ATTEMPTS, FailedCheck
-from surehand.core.request.gate import RetryLimit
+from surehand.core.request.gate import Decision, RetryLimit, Start, decide
+from surehand.core.request.record import RunRecord
 from surehand.shell.store.base import (
     RunStore,
     StoreCorruptError,
@@ -234,6 +236,25 @@ class TestThreads:
 
         once = dict.fromkeys(("reserved", "refused", "finished", "told late", "delivered or settled"), rounds)
         assert {**once, "read": 4 * rounds, "forgotten": 21 * rounds} == moves
+
+    def test_a_request_is_not_judged_twice_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second reservation comes while the first is decided about, before anything of it is kept."""
+        store = MemoryStore()
+        decisions: list[Decision] = []
+        second = threading.Thread(target=lambda: decisions.append(store.reserve(draft(2))))
+
+        def slowly(attempts: tuple[RunRecord, ...], asked: RunRecord) -> Decision:
+            decision = decide(attempts, asked)
+            if asked == draft(1):
+                second.start()
+                second.join(timeout=1)
+            return decision
+
+        monkeypatch.setattr("surehand.shell.store.memory.decide", slowly)
+        decisions.append(store.reserve(draft(1)))
+        second.join()
+
+        assert 1 == sum(isinstance(each, Start) for each in decisions)
 
     def test_a_store_without_a_guard_is_caught(self) -> None:
         def starts_twice_or_breaks() -> bool:
