@@ -271,12 +271,13 @@ class SqliteAttention:
         """End a decision whose owner is proven gone, if it still stands as it was seen."""
 
         def change(link: sqlite3.Connection) -> tuple[Decision | None, Stands | None]:
-            if _decision(link, seen.key) != seen:
+            now = _decision(link, seen.key)
+            if now is None or now != seen:
                 return None, None
-            open_one = going_on(_continuations(link, seen.run_id), seen.key)
+            open_one = going_on(_continuations(link, now.run_id), now.key)
             crossed = open_one is not None and open_one.crossed
-            moved, stands = _ended(link, seen, OwnerGone(crossed, at), None)
-            return (_decision(link, seen.key) if moved else None), stands
+            moved, stands = _ended(link, now, OwnerGone(crossed, at), None)
+            return (_decision(link, now.key) if moved else None), stands
 
         return self._file.change(change)
 
