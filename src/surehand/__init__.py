@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from surehand.shell.config import BundleArguments, ConfigError, SandboxEngine
     from surehand.shell.orchestration.goals import BrowserTaskRunner
     from surehand.shell.orchestration.loader import DefinitionError, load_definition
+    from surehand.shell.orchestration.models import ModelPlanner
     from surehand.shell.orchestration.opening import open_plans
     from surehand.shell.orchestration.runner import WorkflowRunner
     from surehand.shell.service import UnknownRunError
@@ -48,6 +49,7 @@ __all__ = [
     "InputProblem",
     "InputProblemCode",
     "Mode",
+    "ModelPlanner",
     "NextStep",
     "NotARequestIdError",
     "Outcome",
@@ -83,6 +85,7 @@ _HOMES = {
     "InputProblem": "surehand.core.outcome.result",
     "InputProblemCode": "surehand.core.outcome.result",
     "Mode": "surehand.core.outcome.result",
+    "ModelPlanner": "surehand.shell.orchestration.models",
     "NextStep": "surehand.core.outcome.reasons",
     "NotARequestIdError": "surehand.core.request.keys",
     "Outcome": "surehand.core.outcome.reasons",

@@ -11,10 +11,12 @@ from typing import Any, Final
 import pytest
 
 from support.mcp_clients import Json, RawClient, environment, result_of_answer, structured
+from support.sampling import plans_in
 from surehand.core.modes import Flags, Row, choose
 from surehand.shell.mcp.answers import MAX_ANSWER_BYTES
 
 PLAN: Final = Path(__file__).parents[2] / "docs" / "how-to" / "plans" / "triage_two_notes.toml"
+BY_MODEL: Final = ("--goals-by-client-model",)
 CANARY: Final = "canary 4711 of a note"
 
 #: What the first note comes to, by the sandbox's case: the whole, and how many steps were gone through.
@@ -34,7 +36,8 @@ def surehand(tmp_path: Path) -> Surehand:
 
     def call(*arguments: str, inputs: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         program = str(Path(sys.executable).parent / "surehand")
-        options = ["--runs-dir", str(tmp_path / "runs"), "--sandbox-engine", "simulated"]
+        engine = () if "--sandbox-engine" in arguments else ("--sandbox-engine", "simulated")
+        options = ["--runs-dir", str(tmp_path / "runs"), *engine]
         environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
         given = None if inputs is None else json.dumps(inputs)
         return subprocess.run(
@@ -114,6 +117,19 @@ class TestAPlanIsRunFromTheCommandLine:
         assert 1 == checked.returncode
         assert {"path": "steps.1.on_true", "problem": "unknown_step"} in told(checked)["faults"]
         assert 0 == surehand("check", str(PLAN)).returncode
+
+
+class TestAPlanWithAGoalIsCheckedAsItIsServed:
+    """It lacks a task runner here, and has one where a server lets its client's model work on goals in an app."""
+
+    def test_in_the_sandbox(self, surehand: Surehand, tmp_path: Path) -> None:
+        file = plans_in(tmp_path / "plans") / "find_then_note.toml"
+        alone, simulated = surehand("check", str(file), "--json"), surehand("check", str(file), *BY_MODEL, "--json")
+        in_browser = surehand("check", str(file), *BY_MODEL, "--json", "--sandbox-engine", "browser")
+
+        faults = [{"path": "steps.0", "problem": "no_task_runner"}]
+        assert [(1, faults), (1, faults)] == [(each.returncode, told(each)["faults"]) for each in (alone, simulated)]
+        assert (0, []) == (in_browser.returncode, told(in_browser)["faults"])
 
 
 def serve(folder: Path, plans: Path) -> list[str]:

@@ -24,7 +24,7 @@ from surehand.shell.cli.app import (
     json_option,
     runs_dir_option,
 )
-from surehand.shell.config import BundleArguments
+from surehand.shell.config import BundleArguments, origin_text, settings
 
 if TYPE_CHECKING:
     from surehand.core.orchestration.definition import WorkflowDefinition
@@ -43,6 +43,7 @@ Examples:
 CHECK_EPILOG: Final = """\b
 Examples:
   surehand plan check referral.toml --bundles workflows
+  surehand plan check referral.toml --bundles workflows --goals-by-client-model
   surehand plan check referral.toml --json
 """
 
@@ -111,9 +112,19 @@ def installation_options(function: CommandFunction) -> CommandFunction:
 
 @command.command("check", epilog=CHECK_EPILOG)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--goals-by-client-model", is_flag=True, help="Check as a server does that is started with this option.")
+@click.option("--goals-url", metavar="ORIGIN", help="The app of goals.  [default: the one app of what is served]")
 @installation_options
 @click.pass_context
-def check_plan(ctx: click.Context, /, file: Path, as_json: bool, **installation: Unpack[Installation]) -> None:
+def check_plan(
+    ctx: click.Context,
+    /,
+    file: Path,
+    goals_by_client_model: bool,
+    goals_url: str | None,
+    as_json: bool,
+    **installation: Unpack[Installation],
+) -> None:
     """Say every fault of the plan in FILE, at its place, or that there is none. Nothing runs."""
     from returns.result import Failure  # noqa: PLC0415 - after the arguments were understood
 
@@ -125,7 +136,8 @@ def check_plan(ctx: click.Context, /, file: Path, as_json: bool, **installation:
         faults, sentence = error.faults, str(error)
     else:
         with _runner(installation) as runner:
-            checked = runner.check(definition)
+            with_goals = goals_by_client_model and _have_place(installation, goals_url)
+            checked = runner.check(definition, with_goals=with_goals)
         faults = checked.failure() if isinstance(checked, Failure) else ()
         sentence = ""
     _print_faults(
@@ -360,16 +372,28 @@ def _runner(installation: Installation, definitions: "Definitions | None" = None
     """What goes through plans with the workflows that the options name."""
     from surehand.shell.orchestration.opening import open_plans  # noqa: PLC0415 - after the arguments were understood
 
-    said = BundleArguments(
+    runs_dir, engine = installation["runs_dir"], installation["sandbox_engine"]
+    with open_plans(runs_dir, engine, bundles=_said(installation), definitions=definitions) as runner:
+        yield runner
+
+
+def _said(installation: Installation) -> BundleArguments:
+    return BundleArguments(
         folder=installation["bundles"],
         profile=installation["profile"],
         policy=installation["policy"],
         key_file=installation["key_file"],
         apps=installation["url"],
     )
+
+
+def _have_place(installation: Installation, named: str | None) -> bool:
+    """Whether goals have a place with the workflows that the options name."""
+    from surehand.shell.orchestration.places import has_place  # noqa: PLC0415 - Playwright is optional
+
     runs_dir, engine = installation["runs_dir"], installation["sandbox_engine"]
-    with open_plans(runs_dir, engine, bundles=said, definitions=definitions) as runner:
-        yield runner
+    chosen = settings(runs_dir, engine, bundles=_said(installation))
+    return has_place(chosen, None if named is None else origin_text(named))
 
 
 def _gone_on(runner: "WorkflowRunner", told: "WorkflowRun | RunRefused") -> "WorkflowRun | RunRefused":
@@ -447,7 +471,7 @@ def _tell(ctx: click.Context, told: "WorkflowRun | RunRefused", plan: str | None
     if result.refused in _ABOUT_THE_PLAN:
         console.print("`surehand plan check` says what is wrong with the plan, place by place.")
     for step in result.steps:
-        failure = "" if step.failure is None else f"  {step.failure.value}"
+        failure = "  ".join(("", *filter(None, (step.failure and step.failure.value, step.code))))
         console.print(f"  [{STYLES[step.outcome]}]{step.outcome.value:18}[/] {step.step}{failure}  {step.run_id or ''}")
     ctx.exit(EXIT_CODES[result.outcome])
 

@@ -7,23 +7,20 @@ Laws of this module:
 - The sandbox's app is the one that its workflow works on. Its simulated engine has none.
 """
 
-from typing import Final
-
 from attrs import frozen
 
+from surehand.core.modes import ROWS, Start
 from surehand.core.orchestration.goals import Planner
 from surehand.core.workflow.route import WriteRoute
-from surehand.shell.assembly import SANDBOX_DEFAULTS, origin_of
+from surehand.shell.assembly import SANDBOX_DEFAULTS, build_service, origin_of
 from surehand.shell.config import SandboxEngine, Settings
 from surehand.shell.engines.simulated import NO_APP
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.orchestration.goals import BrowserTaskRunner
+from surehand.shell.orchestration.retention import GOALS
 from surehand.shell.service import Service
 from surehand.shell.sessions import SessionStore
 from surehand.shell.store.base import StoreError
-
-#: The folder of the fence's journals of tasks in the state folder.
-GOALS: Final = "goals"
 
 
 @frozen
@@ -49,6 +46,21 @@ def place_of(service: Service, chosen: Settings, named: str | None = None) -> Pl
     entries = (entry for entry in service.workflows() if origins.get(entry.id) == origin)
     harmless = dict.fromkeys(route for entry in entries for route in entry.bundle.harmless_writes)
     return Place(origin, tuple(harmless))
+
+
+def has_place(chosen: Settings, named: str | None = None) -> bool:
+    """Whether goals have a place where this is served; nothing is started.
+
+    Raises:
+        ConfigError: The folder of bundles, their key or the policy cannot be read.
+    """
+    if chosen.bundles is None:
+        return chosen.sandbox_engine is not SandboxEngine.SIMULATED
+    service = build_service(chosen, ROWS[Start.READ_ONLY])
+    try:
+        return place_of(service, chosen, named) is not None
+    finally:
+        service.close()
 
 
 def _origins(service: Service, chosen: Settings) -> dict[str, str]:

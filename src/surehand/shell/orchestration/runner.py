@@ -90,14 +90,19 @@ class WorkflowRunner:
         self._store: PlanStore | None = None
         self._closing = False
 
-    def check(self, definition: WorkflowDefinition) -> Result[PinnedDefinition, Faults]:
-        """A definition with what it uses here, or all its faults; nothing is opened or begun."""
+    def check(self, definition: WorkflowDefinition, *, with_goals: bool = False) -> Result[PinnedDefinition, Faults]:
+        """A definition with what it uses here, or all its faults; nothing is opened or begun.
+
+        Args:
+            definition: The plan.
+            with_goals: Whether to check as where somebody works on goals, though nobody does here.
+        """
         return pin(
             definition,
             skills=self._around.workflows.skills(),
             tools=self._around.tools.specs(),
             conditions=self._around.conditions,
-            has_task_runner=self._around.task_runner is not None,
+            has_task_runner=with_goals or self._around.task_runner is not None,
         )
 
     def run(
