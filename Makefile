@@ -29,7 +29,7 @@ test: setup lint
 	@$(MAKE) --no-print-directory --output-sync=target -j3 properties faults-short integration
 	@echo "All checks passed."
 
-setup: $(VENV)/.tests wheel $(SDK1)/.installed $(NODE)/.installed .browser .compiler
+setup: $(VENV)/.tests wheel $(SDK1)/.installed $(NODE)/.installed .browser .compiler .screen
 
 # The interpreter, and on Debian its venv module.
 $(VENV)/.created:
@@ -77,6 +77,10 @@ $(NODE)/.installed: tests/support/node/package.json $(VENV)/.tests
 	@scripts/ensure-compiler
 	@touch $@
 
+.screen:
+	@scripts/ensure-screen
+	@touch $@
+
 lint: $(VENV)/.tests
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q .
 	@$(BIN)/mypy --no-error-summary
@@ -118,4 +122,4 @@ bench: $(VENV)/.tests
 	@for script in store plans fence compile mcp_server browser size; do echo "== $$script"; $(BIN)/python bench/$$script.py || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(SDK1) $(NODE) .browser .compiler dist build .coverage* .pyright.log .imports.log
+	rm -rf $(VENV) $(SDK1) $(NODE) .browser .compiler .screen dist build .coverage* .pyright.log .imports.log

@@ -64,6 +64,22 @@ PROMISES: Final[dict[str, tuple[str, str]]] = {
     "a decision is on disk before it is carried out": ("tests/integration/test_attended_store.py", "TestFlushes"),
     "without an account nobody decides": ("tests/integration/test_attended_desk.py", "TestBadInput"),
     "a step that a person did is never done again": ("tests/integration/test_attended_engine.py", "TestContinue"),
+    "the whole way, with every process and a window on a screen": (
+        "tests/integration/test_whole_way.py",
+        "TestAPersonLetsAStoppedRunGoOn",
+    ),
+    "a doubt whose process died is read again": (
+        "tests/integration/test_attended_worker.py",
+        "TestAfterADeathBehindTheBoundary",
+    ),
+    "a decision or a wish starts a worker that is gone": (
+        "tests/integration/test_attended_worker.py",
+        "TestAWorkerThatIsGone",
+    ),
+    "what was refused is kept as long as its pause can be decided about": (
+        "tests/integration/test_attended_store.py",
+        "TestOldAuditLines",
+    ),
     "the whole way in a browser": ("tests/integration/test_attended_engine.py", "TestTheRoundTrip"),
     "who continues without the step is told so": (
         "tests/integration/test_mcp_attention_worker.py",
