@@ -562,6 +562,35 @@ class TestOperationsTellRoutesApart:
 
         assert [matches(route, head) for route in (plain, button, self.PATCH)] == taken
 
+    @pytest.mark.parametrize(
+        ("path", "content_type", "body", "taken"),
+        [
+            ("/notes/7?_method=delete&x=%zz", FORM, b"note=x", False),
+            ("/notes/7?x=%zz", FORM, b"_method=delete", False),
+            ("/notes/7?x=%zz&a=_b", FORM, b"note=the _method", True),
+            ("/notes/7", FORM, b"_method=delete&note=50%", False),
+            ("/notes/7", FORM, b"note=50%&%5fMethod=delete", False),
+            ("/notes/7", FORM, b"note=x;+.method=delete", False),
+            ("/notes/7", f" {FORM}; charset=utf-7", b"_method=delete", False),
+            ("/notes/7", FORM, b"note=50% of _method", True),
+            (
+                "/notes/7",
+                "multipart/form-data; boundary=b",
+                b'--b\nContent-Disposition: form-data; name="_method"',
+                False,
+            ),
+            ("/notes/7", JSON, b'{"_method": "DELETE", "a": 1, "a": 2}', False),
+            ("/notes/7", "application/vnd.api+json", b"{'_method': 'DELETE'}", False),
+            ("/notes/7", JSON, b'{"a": 1, "a": 2}', True),
+            ("/notes/7", "text/plain", b"_method", True),
+        ],
+    )
+    def test_in_doubt_it_asks(self, path: str, content_type: str, body: bytes, *, taken: bool) -> None:
+        route = WriteRoute("POST", "/notes/*", content_type.partition(";")[0].strip())
+        head = RequestHead(method="POST", origin=APP, path=path, content_type=content_type, body=body)
+
+        assert taken == matches(route, head)
+
     def test_a_query_that_the_route_names_may_ask_for_it(self) -> None:
         route = WriteRoute("POST", "/notes/*", FORM, (QueryPart("_method", "patch"),))
         paths = ["/notes/7?_method=patch", "/notes/7?_method=delete"]

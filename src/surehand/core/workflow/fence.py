@@ -29,6 +29,7 @@ from surehand.core.workflow.operation import (
     Field,
     alike,
     is_method,
+    may_ask_method,
     named_in_query,
     operations_meet,
     query_fields,
@@ -195,7 +196,10 @@ def matches(route: WriteRoute, head: RequestHead) -> bool:
 
 def _asks_method(route: WriteRoute, head: RequestHead) -> bool:
     """Whether the body, or a member of the query that the route does not name, asks for another method."""
-    given = query_fields(head.path.partition("?")[2]) or ()
+    query = head.path.partition("?")[2]
+    given = query_fields(query)
+    if given is None:
+        return may_ask_method(query.encode("utf-8", "surrogatepass")) or head.content.asks_method
     named = {part.name for part in route.query}
     asked = any(alike(each.name, METHOD_FIELD) and each.name not in named for each in given)
     return asked or head.content.asks_method

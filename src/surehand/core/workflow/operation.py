@@ -42,6 +42,11 @@ _DISPOSITION: Final = re.compile(
 _ESCAPED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+#: What servers read members out of, by the beginning of its type; and a member that asks for a method, loosely read.
+_OF_MEMBERS: Final = re.compile(
+    r"application/x-www-form-urlencoded|multipart/form-data|[a-z]+/([a-z0-9.-]+\+)?json", re.IGNORECASE
+)
+_ASKING: Final = re.compile(rb"(?:^|[&;=\"'])[ \t+]*[_.]method", re.IGNORECASE)
 
 
 def holds(operation: Operation, content_type: str, body: bytes) -> bool:
@@ -78,6 +83,8 @@ class Content:
     @cached_property
     def asks_method(self) -> bool:
         """Whether it names another method than that of its request, as servers read it out of a form or an object."""
+        if self._fields is None and self._json is None:
+            return _OF_MEMBERS.match(self.content_type.strip()) is not None and may_ask_method(self.body)
         fields = any(alike(each.name, METHOD_FIELD) for each in self._fields or ())
         members = self._json
         return fields or (isinstance(members, dict) and METHOD_FIELD in cast("dict[str, object]", members))
@@ -93,6 +100,11 @@ class Content:
     @cached_property
     def _json(self) -> object:
         return _json(self.content_type, self.body)
+
+
+def may_ask_method(data: bytes) -> bool:
+    """Whether a lenient server may read a member that asks for another method out of what is read in two ways."""
+    return _ASKING.search(_ESCAPED.sub(lambda escaped: bytes.fromhex(escaped[1].decode()), data)) is not None
 
 
 def named_in_query(operation: Operation, name: str) -> bool:
