@@ -94,7 +94,8 @@ Examples:
 @click.option(
     "--goals-by-client-model",
     type=click.Choice(["names", "pages"]),
-    help="Let the client's model work on goals of plans, which save nothing: by what controls are called, or by pages.",
+    help="Let the client's model work on goals of plans, shown what fields and buttons outside of lists are called, or "
+    "whole pages. Nothing is saved, apart from what an app changes upon a GET.",
 )
 @click.option("--goals-url", metavar="ORIGIN", help="The app of goals.  [default: the one app of what is served]")
 @click.option(
