@@ -119,7 +119,7 @@ nightly: $(VENV)/.tests
 	@SUREHAND_HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/properties -q --timeout=7200
 
 bench: $(VENV)/.tests
-	@for script in store plans fence compile mcp_server browser size; do echo "== $$script"; $(BIN)/python bench/$$script.py || exit 1; done
+	@for script in store plans fence compile mcp_server attended browser size; do echo "== $$script"; $(BIN)/python bench/$$script.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(SDK1) $(NODE) .browser .compiler .screen dist build .coverage* .pyright.log .imports.log

@@ -50,6 +50,10 @@ PROMISES: Final[dict[str, tuple[str, str]]] = {
     "Reject ends the run; Teach and Escalate leave it; Reconcile reads": (__name__, "TestWhatADecisionMakesOfTheRun"),
     "Continue is carried out once, by who holds the window": (__name__, "TestWhatADecisionMakesOfTheRun"),
     "the server answers others meanwhile": (__name__, "TestTheServerStaysResponsive"),
+    "and over the wire, in the middle of a continuation": (
+        "tests/integration/test_mcp_attention_held.py",
+        "TestTheServerAnswersWhileARunGoesOn",
+    ),
     "an answer by a second call is bound, sealed and used once": (__name__, "TestTheEraWithoutAWayBack"),
     "a ledger of another kind refuses by name": (__name__, "TestALedgerThatKeepsNoDecisions"),
     "a capability binds all that its pause says": ("tests/properties/test_attention_capability.py", "TestBinding"),
