@@ -289,3 +289,29 @@ class TestTime:
             timer, last = timer.carried(now), now
 
         assert certain == timer.elapsed(last)
+
+
+class TestWhyATaskFailedIsACode:
+    """A reason that is no code is not kept: it could be a text."""
+
+    @pytest.mark.parametrize(
+        ("reason", "code"),
+        [
+            ("gave_up", "gave_up"),
+            ("g" + "x" * 39, "g" + "x" * 39),
+            (None, None),
+            ("", None),
+            ("It broke at canary 4711", None),
+            ("gave_up\n", None),
+            ("Gave_up", None),
+            ("g" + "x" * 40, None),
+        ],
+    )
+    def test_in_the_end_of_a_step(self, reason: str | None, code: str | None) -> None:
+        failed = Task(
+            id="t", goal="g", status=TaskStatus.FAILED, failure_reason=reason, record_changed=RecordChanged.NO
+        )
+        end = end_of_task(failed)
+
+        assert (StepFailure.TASK_FAILED, code) == (end.failure, end.code)
+        assert end_of_task(evolve(failed, status=TaskStatus.SUCCEEDED)).code is None

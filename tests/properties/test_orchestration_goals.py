@@ -11,7 +11,6 @@ Laws:
 from collections.abc import Callable
 
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,8 +48,7 @@ from surehand.core.orchestration.goals import (
     concluded,
     understood,
 )
-from surehand.core.orchestration.result import StepFailure
-from surehand.core.orchestration.task import Task, TaskStatus, end_of_task
+from surehand.core.orchestration.task import Task, TaskStatus
 from surehand.core.orchestration.text import Binding, by_name
 from surehand.core.outcome.reasons import RecordChanged
 from surehand.core.wire import to_wire
@@ -274,23 +272,3 @@ class TestTheEndIsWhatWasMeasured:
         work = after(begin(TASK, "/"), Acted(Done()), Unseen())
 
         assert End(GoalFailure.PAGE_UNREACHABLE) == work.command
-
-
-class TestWhyATaskFailedIsACode:
-    """A reason that is no code is not kept: it could be a text."""
-
-    @pytest.mark.parametrize(
-        ("reason", "code"),
-        [(GoalFailure.GAVE_UP.value, "gave_up"), (None, None), (f"It broke at {CANARY}", None), ("Gave_up", None)],
-    )
-    def test_in_the_end_of_a_step(self, reason: str | None, code: str | None) -> None:
-        task = evolve(TASK, status=TaskStatus.FAILED, failure_reason=reason, record_changed=RecordChanged.NO)
-        end = end_of_task(task)
-
-        assert (StepFailure.TASK_FAILED, code) == (end.failure, end.code)
-        assert CANARY not in repr(end)
-
-    def test_a_success_has_none(self) -> None:
-        task = evolve(TASK, status=TaskStatus.SUCCEEDED, failure_reason="odd", record_changed=RecordChanged.NO)
-
-        assert end_of_task(task).code is None

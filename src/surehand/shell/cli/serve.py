@@ -254,8 +254,10 @@ def _goals(chosen: Settings, shown: str, app: str | None) -> "ClientGoals":
     planner = ModelPlanner(questions.ask, shown=Shown(shown))
 
     def runner(service: "Service") -> "TaskRunner | None":
-        from surehand.shell.orchestration.places import task_runner  # noqa: PLC0415 - Playwright is optional
-
+        try:
+            from surehand.shell.orchestration.places import task_runner  # noqa: PLC0415 - Playwright is optional
+        except ImportError:
+            return None
         return task_runner(service, chosen, planner, app)
 
     return ClientGoals(questions, runner)
