@@ -139,6 +139,15 @@ class TestOneRecord:
     def test_it_is_there(self, lab: Lab, site: Site) -> None:
         assert read(lab, site, ONE) == Records((Record(THE_RECORD, {"status": "New", "note": "seven"}),))
 
+    def test_a_field_that_is_filled_little_by_little_is_waited_for(self, lab: Lab, site: Site) -> None:
+        fill = """<script>const field = document.querySelector('textarea'); const adding = setInterval(() => {
+            field.value += 'a';
+            if (field.value.length === 30) clearInterval(adding);
+        }, 100)</script>"""
+        site.pages["/visits/7"] = PAGE.format(note="") + fill
+
+        assert read(lab, site, ONE) == Records((Record(THE_RECORD, {"status": "New", "note": "a" * 30}),))
+
     def test_it_is_not_there(self, lab: Lab, site: Site) -> None:
         site.missing.add("/visits/7")
 

@@ -4,7 +4,8 @@ Laws of this module:
 
 - A read never touches the page that saves, and shows nothing of it: no cache, no storage, no memory.
 - Its port of the fence is never armed: whatever a page that is only looked at tries to write, is held back.
-- A list counts as all that there is only when its page has come to rest and goes on showing the same.
+- A list counts as all that there is, and a field as what it holds, only when the page has come to rest and goes on
+  showing the same: for a while, and in several looks, since a page that is busy answers few of them.
 - A page that the app answers with "not found" is a record that is not there. Any other page that is not the right one
   is no answer.
 """
@@ -32,6 +33,9 @@ _WELL: Final = frozenset({0, 200, 304})
 
 #: The key under which the one record of a page is told.
 THE_RECORD: Final = "the record"
+
+#: How often a page must show the same before it counts as at rest.
+_LEAST_LOOKS: Final = 5
 
 #: Opens a page in a fresh context, for as long as it is looked at.
 OpenPage = Callable[[], AbstractAsyncContextManager[Page]]
@@ -85,9 +89,9 @@ class PageReader:
         if await self._open(view, source.path) not in _WELL:
             raise UnusableAnswerError
         await self._arrive(view, PageGate(path, source.landmark, wanted))
-        links = await self._at_rest(view)
+        shown = await self._at_rest(view)
         link = _pattern(source.link)
-        return tuple(dict.fromkeys(found[1] for found in map(link.fullmatch, links) if found))
+        return tuple(dict.fromkeys(found[1] for found in map(link.fullmatch, shown.links) if found))
 
     async def _linked(self, view: View, source: PageRecords, key: str) -> Mapping[str, str]:
         members = await self._record(view, source.link.replace("*", key), source.record, source.fields)
@@ -106,17 +110,10 @@ class PageReader:
         if status not in _WELL:
             raise UnusableAnswerError
         await self._arrive(view, gate)
-        await self._at_rest(view)
-        found = [(field.name, await self._member(view, field)) for field in fields]
-        return {name: text for name, text in found if text is not None}
-
-    async def _member(self, view: View, field: PageField) -> str | None:
-        """What one place shows; ``None`` when it is not there."""
-        row = field.target.row
-        texts = await ask(view.find_here(field.target, row.text if isinstance(row, Constant) else None), VALUES)
-        if len(texts) > 1:
+        shown = await self._at_rest(view, fields)
+        if any(len(texts) > 1 for texts in shown.fields):
             raise UnusableAnswerError
-        return texts[0] if texts else None
+        return {field.name: texts[0] for field, texts in zip(fields, shown.fields, strict=True) if texts}
 
     async def _open(self, view: View, path: str) -> int:
         return await view.open(path)
@@ -125,17 +122,34 @@ class PageReader:
         if isinstance(await view.wait_for(gate), FaultKind):
             raise UnusableAnswerError
 
-    async def _at_rest(self, view: View) -> tuple[str, ...]:
-        """The links of a page once nothing is on its way and it shows the same for a while."""
-        before = await view.links()
-        since = time.monotonic()
-        # On a busy machine one look may take longer than the rest that is waited for.
-        while not view.traffic.is_quiet or time.monotonic() - since < self.limits.quiet_ms / 1000:
+    async def _at_rest(self, view: View, fields: tuple[PageField, ...] = ()) -> "_Shown":
+        """What a page shows once nothing is on its way and it goes on showing the same."""
+        before = await _shown(view, fields)
+        since, looks = time.monotonic(), 1
+        while (
+            not view.traffic.is_quiet or looks < _LEAST_LOOKS or time.monotonic() - since < self.limits.quiet_ms / 1000
+        ):
             await asyncio.sleep(LOOK_AGAIN)
-            now = await view.links()
+            now = await _shown(view, fields)
+            looks += 1
             if now != before or not view.traffic.is_quiet:
-                since, before = time.monotonic(), now
+                since, looks, before = time.monotonic(), 1, now
         return before
+
+
+@frozen
+class _Shown:
+    """What a page shows at one look: where its links lead, and what each field holds, several when it is there so."""
+
+    links: tuple[str, ...]
+    fields: list[list[str]]
+
+
+async def _shown(view: View, fields: tuple[PageField, ...]) -> _Shown:
+    rows = (field.target.row for field in fields)
+    texts = (row.text if isinstance(row, Constant) else None for row in rows)
+    found = (view.find_here(field.target, text) for field, text in zip(fields, texts, strict=True))
+    return _Shown(await view.links(), await asyncio.gather(*(ask(element, VALUES) for element in found)))
 
 
 def _pattern(template: str) -> re.Pattern[str]:
