@@ -143,10 +143,10 @@ class Bench:
         self.row = row
         self.table = self.server(confirm_by)
 
-    def server(self, confirm_by: ConfirmBy = ConfirmBy.FORM) -> ToolTable:
-        """A server over the same ledger, as after a restart."""
+    def server(self, confirm_by: ConfirmBy = ConfirmBy.FORM, wait: float = 0.0) -> ToolTable:
+        """A server over the same ledger, as after a restart; its calls wait so many seconds for an end."""
         states = FormStates(self.desk.key_for("form-state"), SYSTEM_CLOCK.now, self.desk.spend_form)
-        tools = AttentionTools(self.row, lambda: Attention(self.desk, states), confirm_by)
+        tools = AttentionTools(self.row, lambda: Attention(self.desk, states), confirm_by, wait_seconds=wait)
         return ToolTable(self.row, Desk(FakeService), tools.tools())
 
     def call(self, name: str, arguments: Json, answer: Answering = YES, *, forms: bool = True) -> Json:
@@ -576,8 +576,7 @@ class TestAKeyIsOneDecision:
 
         assert bench.call("reject_attention", late)["structuredContent"]["reason"] == "already_decided"
 
-    def test_another_key_while_one_is_carried_out(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("surehand.shell.mcp.attention.WAIT_SECONDS", 0.0)
+    def test_another_key_while_one_is_carried_out(self, bench: Bench) -> None:
         stopped = bench.runs.stop()
         late = bench.arguments(stopped, "another-key-of-sixteen")
         bench.decide(Action.CONTINUE, stopped)
@@ -597,11 +596,6 @@ def escalated(item: AttentionItem) -> AttentionItem:
 
 class TestWhatADecisionMakesOfTheRun:
     """Reject ends it, Teach and Escalate leave it, Reconcile reads, and Continue is carried out once."""
-
-    @pytest.fixture(autouse=True)
-    def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Calls that do not wait."""
-        monkeypatch.setattr("surehand.shell.mcp.attention.WAIT_SECONDS", 0.0)
 
     def answer(self, bench: Bench, stopped: Stopped) -> str:
         """What an agent is told of the run."""
@@ -678,6 +672,7 @@ class TestTheServerStaysResponsive:
     def test_both(self, bench: Bench) -> None:
         stopped, other = bench.runs.stop(), bench.runs.stop()
         arguments, confirmed = bench.arguments(stopped), threading.Event()
+        waiting_server = bench.server(wait=60.0)
 
         async def interleaved() -> tuple[Json, Json, Json]:
             loop, shown = asyncio.get_running_loop(), asyncio.Event()
@@ -692,7 +687,7 @@ class TestTheServerStaysResponsive:
             async def progress(_waited: float, _total: float) -> None:
                 carried_out.set()
 
-            call = asyncio.ensure_future(bench.table.call("continue_attention", arguments, progress, ask))
+            call = asyncio.ensure_future(waiting_server.call("continue_attention", arguments, progress, ask))
             await shown.wait()
             reading = await bench.called("get_attention_item", {"attention_id": other.attention_id})
             answered.set()

@@ -63,13 +63,12 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(tmp_path: Path) -> Iterator[Server]:
     """The sandbox, attended, in a browser without a screen."""
-    monkeypatch.setattr("surehand.shell.mcp.attention.WAIT_SECONDS", PATIENCE)
     settings = Settings(runs_dir=tmp_path, sandbox_engine=SandboxEngine.BROWSER, attended=True)
     folder = settings.state_folder
     service = build_service(evolve(settings, headed=False), ROW)
-    tools = AttentionTools(ROW, lambda: attention_in(folder, ConfirmBy.CODE), ConfirmBy.CODE)
+    tools = AttentionTools(ROW, lambda: attention_in(folder, ConfirmBy.CODE), ConfirmBy.CODE, wait_seconds=PATIENCE)
     yield Server(service, folder, ToolTable(ROW, Desk(lambda: service), tools.tools()))
     service.close()
 

@@ -126,9 +126,18 @@ class AttentionTools:
         row: What kind of server it is.
         open_attention: Opens the place of decisions at the first need, or says why there is none; called in a thread.
         confirm_by: What Continue and Skip need.
+        wait_seconds: How long a call waits for the end of a decision.
     """
 
-    def __init__(self, row: Row, open_attention: Callable[[], Attention | ToolError], confirm_by: ConfirmBy) -> None:
+    def __init__(
+        self,
+        row: Row,
+        open_attention: Callable[[], Attention | ToolError],
+        confirm_by: ConfirmBy,
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self._wait_seconds = wait_seconds
         self._row = row
         self._open = open_attention
         self._confirm_by = confirm_by
@@ -243,8 +252,8 @@ class AttentionTools:
         """The receipt once the decision ended, or as it is when the call has waited long enough."""
         clock = asyncio.get_running_loop().time
         began = clock()
-        while not receipt.final and (waited := clock() - began) < WAIT_SECONDS:
-            await call.progress(waited, WAIT_SECONDS)
+        while not receipt.final and (waited := clock() - began) < self._wait_seconds:
+            await call.progress(waited, self._wait_seconds)
             await asyncio.sleep(LOOK_SECONDS)
             found = await self._in_thread(partial(attention.port.receipt, request.idempotency_key))
             receipt = receipt if found is None else found
