@@ -10,6 +10,7 @@ Laws:
 
 import json
 import sys
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +21,7 @@ from typing import Final
 import pytest
 
 from support.mcp_clients import TESTS, Json, first_generation_python, structured
-from support.sampling import SAMPLING, Model, ModernTalk, Talk, asked, decides, plans_in, says, start, talking
+from support.sampling import LONG, SAMPLING, Model, ModernTalk, Talk, asked, decides, plans_in, says, start, talking
 from surehand.core.orchestration.goals import MAX_STEPS
 from surehand.core.orchestration.prompt import FIXED, MAX_PROMPT_BYTES, Shown
 from surehand.shell.mcp.questions import MAX_ROUNDS
@@ -59,7 +60,8 @@ def reads(params: Json) -> Json:
 def ends(talk: Talk, model: Model, request_id: str = "r-1") -> Json:
     """The plan's run, asked for until it stops."""
     answer = talk.call("start_plan", start(request_id, PATIENT), model)
-    for _ in range(10):
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline:
         if answer.get("outcome") not in {None, "running"}:
             return answer
         run = talk.call("start_plan", start(request_id, PATIENT, wait_seconds=0), model)["plan_run_id"]
