@@ -21,15 +21,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from attrs import frozen
+from attrs import asdict, frozen
 
+from faults.plans_parts import Blow
 from faults.result import Control, LayerResult
 
 #: Kills of the full profile.
 KILLS: Final = 200
 
-#: Cells of the short profile.
-SHORT_CELLS: Final = 6
+#: Kills of the full profile in Chromium, where each is played with a worker and a browser.
+CHROMIUM_KILLS: Final = 50
+
+#: Cells of the short profile, one of them in Chromium.
+SHORT_CELLS: Final = 5
+
+#: Tries that a control in Chromium has until its kill falls where it is meant to.
+_TRIES: Final = 5
 
 #: At most so many processes of one plan are killed.
 _MOST: Final = 3
@@ -43,12 +50,28 @@ _TESTS: Final = Path(__file__).parent.parent
 class Cell:
     """One plan: the points at which its processes are killed, one after another, and what is broken in it."""
 
-    kills: tuple[int, ...]
+    kills: tuple[Blow, ...]
     broken: str = ""
+    chromium: bool = False
 
     def __str__(self) -> str:
         """What is needed to meet it again."""
-        return f"kills at {', '.join(map(str, self.kills))}" + (f", {self.broken}" if self.broken else "")
+        told = ", ".join(_told(each) for each in self.kills)
+        return f"{'in Chromium, ' if self.chromium else ''}kills {told}" + (f", {self.broken}" if self.broken else "")
+
+
+def _told(blow: Blow) -> str:
+    place = f"at {blow.at}" if blow.at else f"in run {blow.run} when {blow.phase}"
+    return f"{place} with all" if blow.everything else place
+
+
+@frozen
+class _Chromium:
+    """What the cells in Chromium came to."""
+
+    cells: int
+    kills: int
+    violations: tuple[str, ...]
 
 
 class _Layer:
@@ -78,7 +101,8 @@ class _Layer:
         self._played += 1
         folder, mark = self._folder / f"{self._played}", f"c{self._played}"
         folder.mkdir(0o700)
-        told = self._ask({"folder": str(folder), "mark": mark, "kills": cell.kills, "broken": cell.broken})
+        order = {"folder": str(folder), "mark": mark, "broken": cell.broken, "chromium": cell.chromium}
+        told = self._ask({**order, "kills": [asdict(each) for each in cell.kills]})
         said: list[Any] = told["said"]
         self.killed += said.count("killed")
         end = cast("dict[str, Any]", said[-1]) if isinstance(said[-1], dict) else None
@@ -129,21 +153,57 @@ def _all_done(told: dict[str, tuple[str, str]]) -> bool:
 
 def _cells(draw: random.Random, points: int, profile: str) -> list[Cell]:
     """Every point once, then plans whose processes are killed several times, as many as the profile asks for."""
-    single = [Cell((point,)) for point in range(1, points + 1)]
-    several = [Cell(tuple(draw.randint(1, points // 2) for _ in range(draw.randint(2, _MOST)))) for _ in range(KILLS)]
+    single = [Cell((Blow(point),)) for point in range(1, points + 1)]
+    several = [
+        Cell(tuple(Blow(draw.randint(1, points // 2)) for _ in range(draw.randint(2, _MOST)))) for _ in range(KILLS)
+    ]
     if profile == "short":
-        return draw.sample(single, SHORT_CELLS - 2) + several[:2]
+        return [*draw.sample(single, SHORT_CELLS - 2), several[0]]
     return single + several
+
+
+def _chromium_cells(draw: random.Random, points: int, profile: str) -> list[Cell]:
+    """Every boundary of a step and every phase of each save, alone and with the worker and the browser."""
+    blows = [
+        *(Blow(point, everything=everything) for point in range(1, points + 1) for everything in (False, True)),
+        *(
+            Blow(run=run, phase=phase, everything=everything)
+            for run in (1, 2)
+            for phase in ("started", "delivering", "finished")
+            for everything in (False, True)
+        ),
+    ]
+    if profile == "short":
+        return [Cell((draw.choice(blows),), chromium=True)]
+    draw.shuffle(blows)
+    inside = sorted(blows, key=lambda each: not each.run)
+    return [Cell((blow,), chromium=True) for blow in (inside * 2)[:CHROMIUM_KILLS]]
 
 
 def _control(layer: _Layer, name: str, broken: str, points: int) -> Control:
     """Whether a thing that is wrong on purpose is caught at some point; the tool's points are asked first."""
-    for point in sorted(range(1, points + 1), key=lambda each: abs(each - points * 3 // 5)):
-        found, _ = layer.play(Cell((point,), broken))
+    nearest = sorted(range(1, points + 1), key=lambda each: abs(each - points * 3 // 5))
+    return _caught(layer, name, [Cell((Blow(point),), broken) for point in nearest])
+
+
+def _caught(layer: _Layer, name: str, cells: Sequence[Cell]) -> Control:
+    for cell in cells:
+        found, _ = layer.play(cell)
         real = [each for each in found if "nobody was killed" not in each]
         if real:
             return Control(name, caught=True, evidence=real[0])
     return Control(name, caught=False, evidence="nothing was found")
+
+
+def _in_chromium(layer: _Layer, draw: random.Random, profile: str, report: Callable[[str], None]) -> _Chromium:
+    """The same plan with a worker, a browser and a fence; the full profile counts the points of its processes first."""
+    found, points = layer.play(Cell((), chromium=True)) if profile == "full" else ([], 1)
+    violations, before = list(found), layer.killed
+    cells = _chromium_cells(draw, points, profile)
+    for number, cell in enumerate(cells, 1):
+        violations += layer.play(cell)[0]
+        report(f"plans in Chromium: {number} cells, {layer.killed - before} kills, {len(violations)} violations")
+    return _Chromium(len(cells), layer.killed - before, tuple(violations))
 
 
 def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
@@ -162,11 +222,21 @@ def run(profile: str, seed: int, report: Callable[[str], None]) -> LayerResult:
             played += 1
             if played % 25 == 0:
                 report(f"plans: {played} cells, {layer.killed} kills, {len(violations)} violations")
+        chromium = _in_chromium(layer, draw, profile, report)
         killed, ends = layer.killed, dict(layer.ends)
-        controls = (
+        controls = [
             _control(layer, "a tool that never looks for its call", "forgets", points),
             _control(layer, "a runner that saves after it acted", "acts first", points),
-        )
+        ]
+        if profile == "full":
+            inside = [Cell((Blow(run=1, phase="delivering"),), "renames", chromium=True)] * _TRIES
+            controls.append(_caught(layer, "in Chromium, a step whose every try has a name of its own", inside))
     told = ", ".join(f"{name}: {count}" for name, count in sorted(ends.items()))
-    notes = (f"{killed} kills at {points} points; ends of the plans: {told}",)
-    return LayerResult("plans", played + 1, tuple(violations), controls, time.monotonic() - began, notes)
+    notes = (
+        f"{killed} kills at {points} points; ends of the plans: {told}",
+        f"in Chromium {chromium.kills} kills of {chromium.cells} plans, {len(chromium.violations)} violations",
+    )
+    everything = (*violations, *chromium.violations)
+    return LayerResult(
+        "plans", played + chromium.cells + 1, everything, tuple(controls), time.monotonic() - began, notes
+    )

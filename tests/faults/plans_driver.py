@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from faults.plans_parts import CASE, Points, go_through, notes, plan
+from faults.plans_parts import CASE, Blow, Points, go_through, notes, plan
 from surehand.core.orchestration.run import WorkflowRun
 from surehand.shell.engines.base import AppTarget
 from surehand.shell.sandbox.process import SandboxApp
@@ -39,20 +39,22 @@ def _cell(order: dict[str, Any], target: AppTarget) -> dict[str, Any]:
     """One plan, whose processes die one after another; the last one is left alone."""
     folder, mark = Path(order["folder"]), str(order["mark"])
     said: list[dict[str, Any] | str] = []
-    for kill_at in (*order["kills"], 0):
-        said.append(_process(folder, target, mark, kill_at, order["broken"]))
+    for blow in (*(Blow(**each) for each in order["kills"]), Blow()):
+        said.append(
+            _process(lambda points: go_through(folder, target, mark, points, order["broken"], order["chromium"]), blow)
+        )
         if isinstance(said[-1], dict):
             break
     return {"said": said, "notes": sorted(note for note in notes(target) if note.startswith(f"{mark} "))}
 
 
-def _process(folder: Path, target: AppTarget, mark: str, kill_at: int, broken: str) -> dict[str, Any] | str:
+def _process(work: Callable[[Points], WorkflowRun], blow: Blow) -> dict[str, Any] | str:
     """What one process says at its end; how it died when it says nothing."""
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reads)
-        _child(lambda points: go_through(folder, target, mark, points, broken), Points(kill_at), writes)
+        _child(work, Points(blow), writes)
     os.close(writes)
     said = _said(reads, child)
     _, status = os.waitpid(child, 0)

@@ -4,23 +4,28 @@ Laws of this module:
 
 - Ledger, gate, boundary, plan store, locks, machine and runner are the real ones, and so is the app, over HTTP.
 - Every moment before and after something durable, and before and after every request that saves, is a point.
-- A kill is SIGKILL of the whole process: nothing of it goes on.
+- In Chromium the worker, the browser and the fence are the real ones too; what the ledger says of a run is a moment.
+- A kill is SIGKILL of the whole process: nothing of it goes on. A kill of all takes its worker and browser with it.
 """
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from support.broken_plans import ActsFirst
+from support.browser import family
 from support.sandbox import Person, PlainPerformer, ask
 from surehand.core.orchestration.check import parse_definition
 from surehand.core.orchestration.definition import WorkflowDefinition
-from surehand.core.orchestration.events import Doubt
+from surehand.core.orchestration.events import Doubt, RunSkill
+from surehand.core.orchestration.result import StepEnd
 from surehand.core.orchestration.run import RunStatus, ToolEnd, WorkflowRun
 from surehand.core.orchestration.skill import Effects, ToolSpec
 from surehand.core.outcome.evidence import Approval, Delivery, Evidence, ProcessFact, RunObserved
@@ -32,8 +37,9 @@ from surehand.core.workflow.replay import start, step
 from surehand.shell.catalog import Catalog, CrewSource, Premises, WorkflowEntry
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.engines.base import AppTarget, Boundary, Job
+from surehand.shell.engines.browser.executor import WorkerExecutor
 from surehand.shell.executors import Executor, LocalExecutor
-from surehand.shell.identity import fingerprint_key
+from surehand.shell.identity import fingerprint_key, new_token
 from surehand.shell.locks import OwnerLock
 from surehand.shell.orchestration.performing import Surroundings
 from surehand.shell.orchestration.runner import WorkflowRunner
@@ -42,6 +48,7 @@ from surehand.shell.orchestration.tools import Tools
 from surehand.shell.orchestration.workflows import ServedWorkflows
 from surehand.shell.sandbox.workflow import sandbox_bundle, sandbox_card
 from surehand.shell.service import Service
+from surehand.shell.store.base import StoreError
 from surehand.shell.store.sqlite import SqliteStore
 
 CASE: Final = "normal"
@@ -50,6 +57,13 @@ PATH: Final = "/referrals/r-104/notes"
 #: What is durable: the methods of the two stores that write.
 _LEDGER: Final = ("reserve", "mark_started", "begin_delivery", "finish", "settle_owner_gone")
 _PLANS: Final = ("create", "claim", "save")
+
+#: The phases of a run in their order.
+_PHASES: Final = ("reserved", "started", "delivering", "finished")
+
+#: Runs in the ledger of one plan at most, and seconds between two looks at it.
+_MOST_RUNS: Final = 50
+_LOOK_SECONDS: Final = 0.005
 
 #: More resumes than a run needs that nobody kills.
 _ENOUGH: Final = 4
@@ -102,18 +116,55 @@ def plan() -> WorkflowDefinition:
     return parse_definition(PLAN).unwrap()
 
 
+@frozen
+class Blow:
+    """One kill.
+
+    Args:
+        at: The point at which it comes; 0 for none.
+        run: The run of the ledger within which it comes, from 1; 0 for none.
+        phase: Of that run, the first phase at which it comes.
+        everything: Whether the worker and the browser are killed too.
+    """
+
+    at: int = 0
+    run: int = 0
+    phase: str = ""
+    everything: bool = False
+
+    def strike(self) -> None:
+        """Kill this process, and those below it first when everything is to go."""
+        if self.everything:
+            for each in family(os.getpid()):
+                with suppress(ProcessLookupError):
+                    os.kill(each.number, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def watch(self, folder: Path) -> None:
+        """Strike as soon as the ledger says that the run has come so far."""
+        later = _PHASES[_PHASES.index(self.phase) :]
+        while True:
+            with suppress(StoreError), closing(SqliteStore.open(folder, read_only=True)) as store:
+                while True:
+                    runs = [each for each in reversed(store.recent(_MOST_RUNS)) if each.attempt]
+                    if len(runs) >= self.run and runs[self.run - 1].phase.value in later:
+                        self.strike()
+                    time.sleep(_LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
+
+
 @define
 class Points:
-    """Counts the points that are passed, and kills this process at one of them; 0 for none."""
+    """Counts the points that are passed, and kills this process at one of them."""
 
-    kill_at: int
+    blow: Blow
     passed: int = 0
 
     def passes(self) -> None:
         """A point is passed."""
         self.passed += 1
-        if self.passed == self.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self.passed == self.blow.at:
+            self.blow.strike()
 
     @contextmanager
     def around(self) -> Generator[None]:
@@ -211,13 +262,24 @@ class _Crew:
         self.executor.close()
 
 
-def _service(folder: Path, points: Points, target: AppTarget) -> Service:
+@frozen
+class Renaming(ServedWorkflows):
+    """Workflows that give each try of a step another name, so that the ledger does not know it; wrong on purpose."""
+
+    def run(self, asked: RunSkill, digest: str) -> StepEnd:
+        """Run it under a name of its own."""
+        return super().run(evolve(asked, request_id=f"{asked.request_id}.{new_token()}"), digest)
+
+
+def _service(folder: Path, points: Points, target: AppTarget, *, in_chromium: bool) -> Service:
     def premises() -> Premises:
         store = SqliteStore.open(folder)
         points.put_on(store, *_LEDGER)
         return Premises(folder, store, fingerprint_key(folder))
 
     def crew(opened: Premises) -> _Crew:
+        if in_chromium:
+            return _Crew(WorkerExecutor(opened.folder, Mode.SANDBOX), target)
         lock = OwnerLock.acquire(opened.folder)
         return _Crew(LocalExecutor(ClinicEngine(points), opened.store, lock, SYSTEM_CLOCK, Mode.SANDBOX), target)
 
@@ -226,12 +288,17 @@ def _service(folder: Path, points: Points, target: AppTarget) -> Service:
     return Service(catalog=Catalog(Mode.SANDBOX, entry), open_premises=premises)
 
 
-def go_through(folder: Path, target: AppTarget, mark: str, points: Points, broken: str) -> WorkflowRun:
+def go_through(  # noqa: PLR0913, PLR0917 - what a cell says of its processes
+    folder: Path, target: AppTarget, mark: str, points: Points, broken: str, in_chromium: bool = False
+) -> WorkflowRun:
     """Begin the plan or take it up, until it ended or this process is dead."""
-    service = _service(folder, points, target)
+    service = _service(folder, points, target, in_chromium=in_chromium)
+    if points.blow.run:
+        threading.Thread(target=points.blow.watch, args=(folder,), daemon=True).start()
     tools = Tools((PostNote(points, target, broken == "forgets"),))
+    workflows = Renaming(service) if broken == "renames" else ServedWorkflows(service)
     kind = ActsFirst if broken == "acts first" else WorkflowRunner
-    runner = kind(folder / "plans", Surroundings(workflows=ServedWorkflows(service), tools=tools))
+    runner = kind(folder / "plans", Surroundings(workflows=workflows, tools=tools))
     store = PlanStore.open(folder / "plans")
     points.put_on(store, *_PLANS)
     runner._store = store  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the seam for its deaths
