@@ -5,19 +5,34 @@ from itertools import product
 import pytest
 from attrs import evolve
 
-from support.attention import EVIDENCE, KEY, NOW, OTHER_KEY, STOPPED, asked, instants, issue, kept, pause, review
+from support.attention import (
+    BUNDLE,
+    EVIDENCE,
+    KEY,
+    NOW,
+    OTHER_KEY,
+    STOPPED,
+    asked,
+    instants,
+    issue,
+    kept,
+    pause,
+    pause_id,
+    review,
+)
 from support.stores import BROKEN, DONE, ENDED_BY_PERSON, GOING_ON, TIMED_OUT, draft, refusal, result_of, run_id
-from surehand.core.attention.capability import capability_digest, inputs_digest, seal_of
+from surehand.core.attention.capability import capability_digest, inputs_digest, issue_at, seal_of
 from surehand.core.attention.decision import Decision, DecisionStatus, Finding
 from surehand.core.attention.evidence import Opened, SealedEvidence, values_of
 from surehand.core.attention.pause import (
     DECIDE_SECONDS,
-    IN_WINDOW,
     Action,
     AttentionItem,
     AttentionPage,
     DeliveryState,
     ItemStatus,
+    KeptPause,
+    Pause,
     PauseView,
     allowed_actions,
 )
@@ -31,8 +46,10 @@ from surehand.core.attention.review import (
     status_of,
     waits_for_person,
 )
+from surehand.core.outcome.evidence import Approval, PauseCategory
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import RunResult
+from surehand.core.request.record import instant
 from surehand.core.schema import json_schema
 from surehand.core.wire import from_wire, to_wire
 
@@ -105,6 +122,12 @@ class TestAnswerAfterReview:
         assert Reason.INTERRUPTED is interrupted(FIRST, crossed=True).reason
         assert Reason.INTERRUPTED_BEFORE_SAVE is interrupted(FIRST, crossed=False).reason
 
+    def test_one_that_waits_for_an_approval_and_may_have_written_stays(self) -> None:
+        waiting = result_of(RECORD, evolve(GOING_ON, approval=Approval.WAITING))
+
+        assert (Outcome.NEEDS_REVIEW, RecordChanged.UNKNOWN) == (waiting.outcome, waiting.record_changed)
+        assert {waiting} == {after_review(waiting, now) for now in ANSWERS.values()}
+
     def test_who_waits(self) -> None:
         assert {"stopped", "doubt", "interrupted", "running"} == {
             name for name, answer in ANSWERS.items() if waits_for_person(answer)
@@ -121,6 +144,29 @@ class TestBarePause:
         assert DeliveryState.UNKNOWN is doubt.pause.delivery
         assert unsent.pause.pause_id == doubt.pause.pause_id
         assert seal_of(KEY, unsent.pause) == unsent.seal
+
+    def test_it_says_that_and_nothing_else(self) -> None:
+        earlier = (pause_id(7), pause_id(8))
+        record = evolve(RECORD, created_at=-1, bundle=BUNDLE)
+        expected = Pause(
+            pause_id="att_a2b05184ecd4b9ba1d8cb042",
+            run_id=run_id(1),
+            workflow=RECORD.workflow or "",
+            bundle=BUNDLE,
+            category=PauseCategory.OPERATOR_REVIEW,
+            before_save=False,
+            delivery=DeliveryState.NOT_DELIVERED,
+            lineage=earlier,
+            inputs="",
+            evidence="",
+            created_at=0,
+        )
+        now = issue_at(instants(), 1, "", DECIDE_SECONDS)
+
+        assert KeptPause(pause=expected, seal=seal_of(KEY, expected), issues=(now,)) == (
+            bare_pause(KEY, record, FIRST, instants(), earlier)
+        )
+        assert RECORD.created_at == bare_pause(KEY, RECORD, FIRST, instants()).pause.created_at > 0
 
     def test_it_can_be_ended_only_where_nothing_was_sent(self) -> None:
         offered = {
@@ -150,7 +196,7 @@ class TestBarePause:
     def test_a_call_of_no_workflow_has_one_too(self) -> None:
         nameless = refusal(1)
 
-        assert not bare_pause(KEY, nameless, FIRST, instants()).pause.workflow
+        assert "" == bare_pause(KEY, nameless, FIRST, instants()).pause.workflow
 
 
 def decided(status: DecisionStatus, action: Action = Action.CONTINUE, finding: Finding | None = None) -> Decision:
@@ -193,8 +239,13 @@ class TestItem:
     def test_without_a_living_window_nothing_goes_on(self) -> None:
         item = item_of(KEY, review(), instants(), window_lives=False)
 
-        assert IN_WINDOW.isdisjoint(item.allowed_actions)
+        assert (Action.REJECT, Action.TEACH, Action.ESCALATE) == item.allowed_actions
         assert not item.has_window
+
+    def test_it_says_since_when_and_until_when(self) -> None:
+        item = item_of(KEY, review(), instants(), window_lives=True)
+
+        assert (instant(NOW), instant(NOW + DECIDE_SECONDS)) == (item.created_at, item.expires_at)
 
     def test_a_restored_one_cannot_be_ended(self) -> None:
         item = item_of(KEY, review(restored=True), instants(), window_lives=True)
@@ -235,13 +286,19 @@ class TestItem:
             assert item.capability_digest is None
             assert () == item.allowed_actions
 
-    def test_what_was_asked_for_is_seen(self) -> None:
-        noted = (decided(DecisionStatus.NEEDS_DEMONSTRATION), decided(DecisionStatus.ESCALATED))
-        item = item_of(KEY, review(kept(), *noted), instants(), window_lives=True)
+    @pytest.mark.parametrize(
+        ("noted", "seen"),
+        [
+            ((), (False, False)),
+            ((DecisionStatus.NEEDS_DEMONSTRATION,), (True, False)),
+            ((DecisionStatus.ESCALATED,), (False, True)),
+            ((DecisionStatus.NEEDS_DEMONSTRATION, DecisionStatus.ESCALATED), (True, True)),
+        ],
+    )
+    def test_what_was_asked_for_is_seen(self, noted: tuple[DecisionStatus, ...], seen: tuple[bool, bool]) -> None:
+        item = item_of(KEY, review(kept(), *map(decided, noted)), instants(), window_lives=True)
 
-        assert item.teaching_requested
-        assert item.escalated
-        assert not item_of(KEY, review(), instants(), window_lives=True).escalated
+        assert seen == (item.teaching_requested, item.escalated)
 
     def test_nothing_of_the_sealed_parts_is_in_it(self) -> None:
         secret = pause(workflow="mrs_miller", inputs="7" * 64, evidence="8" * 64, bundle="9" * 64)
