@@ -11,15 +11,16 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from surehand.core.orchestration.check import pin
 from surehand.core.orchestration.condition import STANDARD, ConditionSpec
 from surehand.core.orchestration.definition import END, BranchStep, PinnedDefinition, WorkflowDefinition
-from surehand.core.orchestration.events import CheckCondition, ConditionChecked, Doubt, Resumed, RunSkill
+from surehand.core.orchestration.events import CheckCondition, ConditionChecked, Doubt, RunSkill
 from surehand.core.orchestration.result import StepEnd
 from surehand.core.orchestration.run import Moment, RunStatus, WorkflowRun
 from surehand.core.orchestration.skill import CompiledSkill
@@ -43,7 +44,7 @@ class Figures:
         step_cpu_ms: The processor's time for a step with its commit.
         flushed_step_ms: The same by the wall clock.
         flush_ms: One flush of the same disk, by the wall clock.
-        resume_cpu_ms: The processor's time for reading a run of 1,000 steps and taking it up, the store being open.
+        resume_cpu_ms: The processor's time of ``resume`` for a run of 1,000 steps, the store being open.
         open_and_resume_cpu_ms: The same with the opening of the store.
     """
 
@@ -133,38 +134,40 @@ def flushed_step_seconds(folder: Path, rounds: int) -> tuple[float, float]:
         runner.run(plan(1))
 
         def once() -> None:
-            run = runner.run(plan(steps))
-            if not isinstance(run, WorkflowRun) or run.status is not RunStatus.COMPLETED:
-                raise TypeError("the plan did not come to its end")
+            ended(runner.run(plan(steps)))
 
         cpu = median(seconds_of(once) for _ in range(rounds))
         return cpu / steps, median(seconds_of(once, time.perf_counter) for _ in range(rounds)) / steps
 
 
 def resume_seconds(folder: Path, rounds: int) -> tuple[float, float]:
-    """Reading a run of 1,000 steps and taking it up, with an open store and with one that is opened for it."""
+    """Taking up a run of 1,000 steps at its last one, with an open store and with one that is opened for it.
+
+    Each round has a run and a runner of its own, since whoever has read a plan once knows it.
+    """
     run = gone_through(pinned(STEPS), STEPS - 1)
-    store = PlanStore.open(folder)
-    if not isinstance(store.create(run, "", request_key=None, asked="", created_at=0), Created):
-        raise TypeError("the run is new")
+    names = [f"plan_{number:032x}" for number in range(2 * rounds)]
+    with closing(PlanStore.open(folder)) as store:
+        for name in names:
+            if not isinstance(
+                store.create(evolve(run, id=name), "", request_key=None, asked="", created_at=0), Created
+            ):
+                raise TypeError("the run is new")
 
-    def resume(opened: PlanStore) -> None:
-        lease = opened.claim(run.id, "", lambda _owner: False)
-        found = opened.load(run.id)
-        if lease is None or found is None or found.run is None:
-            raise TypeError("the run is there")
-        then, _ = advance(found.run, Resumed(_NOW))
-        opened.save(then, lease)
+    def resumed(name: str, *, is_open: bool) -> float:
+        with WorkflowRunner(folder, Surroundings(workflows=_NoWorkflows())) as runner:
+            if is_open:
+                runner.runs(1)
+            return seconds_of(lambda: ended(runner.resume(name)))
 
-    warm = median(seconds_of(lambda: resume(store)) for _ in range(rounds))
-    store.close()
+    warm = median(resumed(name, is_open=True) for name in names[:rounds])
+    return warm, median(resumed(name, is_open=False) for name in names[rounds:])
 
-    def opened_and_resumed() -> None:
-        again = PlanStore.open(folder)
-        resume(again)
-        again.close()
 
-    return warm, median(seconds_of(opened_and_resumed) for _ in range(rounds))
+def ended(told: object) -> None:
+    """Refuse what did not come to its end."""
+    if not isinstance(told, WorkflowRun) or told.status is not RunStatus.COMPLETED:
+        raise TypeError("the plan did not come to its end")
 
 
 def measure(rounds: int) -> Figures:
