@@ -22,11 +22,9 @@ from surehand.core.workflow import replay
 from surehand.core.workflow.bundle import ClickStep, bundle_digest
 from surehand.core.workflow.commands import Records
 from surehand.core.workflow.target import PageGate
-from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.engines.base import Job
 from surehand.shell.engines.browser import live, performing
 from surehand.shell.engines.browser.page import PageCommand, PageObservation, RunPage
-from surehand.shell.identity import attention_key
 from surehand.shell.sandbox.process import SandboxApp
 from surehand.shell.sandbox.workflow import sandbox_bundle
 
@@ -315,7 +313,7 @@ class TestBeforeTheSave:
     """Before a save is asked for, its records as they are then are told, so that a reading can go by them."""
 
     def test_the_baseline_is_told_before_anything_is_sent(
-        self, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+        self, room: Office, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told: list[tuple[str, Records, int]] = []
         order: list[str] = []
@@ -330,12 +328,11 @@ class TestBeforeTheSave:
             return await perform(page, command)
 
         monkeypatch.setattr(RunPage, "perform", performed)
-        with watched_engine(tmp_path, before_save=note) as engine, office(tmp_path / "state", engine) as room:
-            stopped = room.run(CHOOSING, NOTE, site.target)
-            before = list(told)
-            room.engine.by_hand(open_right)
-            room.decide(Action.CONTINUE)
-            room.run(CHOOSING, {"note": "another"}, site.target)
+        monkeypatch.setattr(room.engine, "hears", note)
+        stopped = room.run(CHOOSING, NOTE, site.target)
+        before = list(told)
+        room.engine.by_hand(open_right)
+        room.decide(Action.CONTINUE)
 
         assert (before, len(site.posts)) == ([], 1)
         assert told == [(stopped.run_id, Records(()), 0)]
@@ -343,17 +340,17 @@ class TestBeforeTheSave:
         assert order[save - 1] == "ReadTexts"
         assert "told" in order[: save - 1]
 
-    def test_what_was_sealed_goes_with_an_answer_that_is_no_doubt(self, tmp_path: Path, site: Site) -> None:
-        state = tmp_path / "state"
-        files = EvidenceFiles(state, attention_key(state))
-        seals = partial(performing.seal_before_save, files)
+    def test_what_was_sealed_goes_with_an_answer_that_is_no_doubt(
+        self, room: Office, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        files = room.performer.files
+        monkeypatch.setattr(room.engine, "hears", partial(performing.seal_before_save, files))
         site.pages["/choose"] = FORM.replace("New note", "Choose")
-        with watched_engine(tmp_path, before_save=seals) as engine, office(state, engine) as room:
-            done = room.run(CHOOSING, NOTE, site.target)
-            sealed = files.opened(bare_pause_id(done.run_id), done.run_id, bundle_digest(CHOOSING))
-            room.performer.ended(evolve(done, record_saved=False))
-            kept = files.kept()
-            room.performer.ended(done)
+        done = room.run(CHOOSING, NOTE, site.target)
+        sealed = files.opened(bare_pause_id(done.run_id), done.run_id, bundle_digest(CHOOSING))
+        room.performer.ended(evolve(done, record_saved=False))
+        kept = files.kept()
+        room.performer.ended(done)
 
         assert sealed is not None
         assert (sealed.evidence.baseline, sealed.evidence.inputs) == ((), (Value("note", NOTE["note"]),))

@@ -24,6 +24,7 @@ from surehand.core.outcome.result import Mode, RunResult
 from surehand.core.request.gate import Start
 from surehand.core.request.record import RunRecord
 from surehand.core.workflow.bundle import Bundle, ClickStep, OpenStep, bundle_digest
+from surehand.core.workflow.commands import Records
 from surehand.core.workflow.target import PageGate, Target, TargetKind
 from surehand.shell.attended.desk import AttendedDesk
 from surehand.shell.attended.sealing import EvidenceFiles
@@ -65,13 +66,18 @@ def choice_site() -> Site:
 
 
 class WatchedEngine(BrowserEngine):
-    """The engine, with a hand on the pages of its runs."""
+    """The engine, with a hand on the pages of its runs, and an ear for what it says before a save."""
 
     pages: list[Page]
+    hears: Callable[[Job, Records], None]
 
     def __init__(self, journal_folder: Path, **settings: Any) -> None:  # noqa: ANN401 - as the engine takes them
         self.pages = []
-        super().__init__(journal_folder, **settings)
+        self.hears = lambda _job, _baseline: None
+        super().__init__(journal_folder, before_save=self._hear, **settings)
+
+    def _hear(self, job: Job, baseline: Records) -> None:
+        self.hears(job, baseline)
 
     async def _fresh_page(self, tools: Tools, fence: FenceRun, account: Account, held: AsyncExitStack) -> Page:
         page = await super()._fresh_page(tools, fence, account, held)
