@@ -164,7 +164,7 @@ TARGETS: Final = (
     Target("surehand.core.attention.review", _REVIEW),
     Target("surehand.core.orchestration.step", _MACHINE),
     Target("surehand.core.orchestration.doubt", _ENDS),
-    Target("surehand.core.orchestration.result", _ENDS),
+    Target("surehand.core.orchestration.result", _MACHINE),
     Target("surehand.core.workflow.addresses", ("tests/properties/test_workflow_addresses.py",)),
     Target("surehand.core.workflow.compare", ("tests/properties/test_workflow_compare.py",)),
     Target("surehand.core.workflow.readback", _READ_BACK),

@@ -583,6 +583,8 @@ class TestOperationsTellRoutesApart:
             ("/notes/7", "application/vnd.api+json", b"{'_method': 'DELETE'}", False),
             ("/notes/7", JSON, b'{"a": 1, "a": 2}', True),
             ("/notes/7", "text/plain", b"_method", True),
+            ("/notes/7", FORM, b"note=_method", True),
+            ("/notes/7", JSON, b'{"note": "_method"}', True),
         ],
     )
     def test_in_doubt_it_asks(self, path: str, content_type: str, body: bytes, *, taken: bool) -> None:

@@ -13,6 +13,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from returns.result import Success
 
 from support.plans import definition, pinned, wait, write
 from support.stores import BROKEN, DONE, GOING_ON
@@ -29,6 +30,7 @@ from surehand.core.orchestration.result import (
     changed_by_all,
     end_as_told,
     end_of_run,
+    in_doubt,
     judged,
     passed,
     stopped,
@@ -36,6 +38,7 @@ from surehand.core.orchestration.result import (
 )
 from surehand.core.orchestration.run import Moment, RunStatus, Timer, WorkflowRun, open_references, outcome_of, retold
 from surehand.core.orchestration.task import Task, TaskStatus, end_of_task
+from surehand.core.orchestration.text import Binding, by_name
 from surehand.core.outcome.evidence import (
     Approval,
     CallRefused,
@@ -49,6 +52,7 @@ from surehand.core.outcome.evidence import (
 )
 from surehand.core.outcome.reasons import Outcome, RecordChanged
 from surehand.core.outcome.result import CallFacts, EngineName, Mode, RunResult, is_final, project
+from surehand.core.wire import from_wire, to_wire
 
 RUN_ID = "run_" + "7" * 32
 ENDED = [each for each in Outcome if each is not Outcome.RUNNING]
@@ -140,6 +144,59 @@ class TestAnEndOfAStep:
         assert end.success is (result.outcome is Outcome.DONE)
         assert end.outcome is result.outcome or result.record_changed is not RecordChanged.NO
         assert {each.name for each in end.outputs} == RUN_OUTPUTS
+
+    def test_what_each_says(self) -> None:
+        found = (Binding("a", "secret"),)
+        done = judged(
+            success=True, changed=RecordChanged.YES, failure=StepFailure.TOOL_FAILED, reference="r", outputs=found
+        )
+        lost = judged(
+            success=False, changed=RecordChanged.UNKNOWN, failure=StepFailure.TOOL_FAILED, reference="r", outputs=found
+        )
+        nobody_knows = Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN
+
+        assert StepEnd(outcome=Outcome.DONE, record_changed=RecordChanged.YES, reference="r", outputs=found) == done
+        assert evolve(
+            done, outcome=nobody_knows[0], record_changed=nobody_knows[1], failure=StepFailure.TOOL_FAILED
+        ) == (lost)
+        assert evolve(lost, failure=StepFailure.IN_DOUBT, outputs=()) == in_doubt("r")
+        assert evolve(lost, failure=StepFailure.NOT_DONE, outputs=()) == end_as_told(None, "r")
+        assert end_as_told(None, RUN_ID) == end_as_told(result_of(GOING_ON), RUN_ID)
+        assert end_of_run(result_of(DONE)) == end_as_told(result_of(DONE), "another")
+        assert "secret" not in repr(done)
+
+    def test_a_run_that_waits_and_may_have_written_is_in_doubt(self) -> None:
+        end = end_of_run(result_of(evolve(GOING_ON, approval=Approval.WAITING)))
+
+        assert (Outcome.NOT_SURE_IF_SAVED, RecordChanged.UNKNOWN, StepFailure.NOT_DONE) == (
+            end.outcome,
+            end.record_changed,
+            end.failure,
+        )
+
+    def test_the_outputs_of_a_run_are_its_answer(self) -> None:
+        result = result_of(DONE)
+
+        assert {
+            "checked_how": result.checked_how.value,
+            "outcome": "done",
+            "reason": "saved_and_checked",
+            "record_changed": "yes",
+            "run_id": RUN_ID,
+        } == by_name(end_of_run(result).outputs)
+
+    def test_a_failure_is_told_by_the_name_of_its_member(self) -> None:
+        assert [each.name.lower() for each in StepFailure] == [each.value for each in StepFailure]
+        assert {Outcome.NEEDS_REVIEW, Outcome.DID_NOT_RUN} == CLAIMS_NOTHING_WRITTEN
+
+    @pytest.mark.parametrize(
+        ("visit", "reference", "expected"),
+        [(1, "x" * 200, True), (10_000, "", True), (0, "x", False), (10_001, "x", False), (1, "x" * 201, False)],
+    )
+    def test_its_form_is_bounded(self, visit: int, reference: str, *, expected: bool) -> None:
+        result = WorkflowStepResult(step_id="a", visit=visit, end=in_doubt(reference))
+
+        assert expected == isinstance(from_wire(to_wire(result), WorkflowStepResult), Success)
 
     def test_a_run_that_goes_on_is_no_end(self) -> None:
         going_on = RunObserved(ProcessFact.STILL_RUNNING, ReportMissing(), NoPause(), Approval.NOT_ASKED)

@@ -390,6 +390,12 @@ class TestTemplates:
             step[0].step_results[0].end.failure,
         )
 
+    def test_what_cannot_be_kept_of_a_call_is_left_out(self) -> None:
+        found = (Binding("kept", "x"), Binding("no name", "y"), Binding("broken", "\ud800"))
+        run, _ = ended(begun(template("a")), evolve(FINE, outputs=found))
+
+        assert [found[:1]] == [call.outputs for call in run.calls]
+
     def test_one_without_calls_is_done(self) -> None:
         plan = evolve(definition(template("a")), skills=(FlowTemplateSkill(skill_id="template", calls=()),))
 
