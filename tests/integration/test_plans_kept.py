@@ -197,6 +197,26 @@ class TestARestoredFile:
         assert (0, 1) == (after.exit_code, len(json.loads(after.output)))
 
 
+class TestAWishForARunThatWasLeft:
+    """A person is told that nobody goes through it, so that it stops when it is taken up."""
+
+    def test_at_the_command_line(self, tmp_path: Path) -> None:
+        folder, app = tmp_path / "surehand" / "plans", App(fates=[Fate.DIES_BEFORE])
+        with crashing(WorkflowRunner(folder, around(app, VirtualClock())), folder, app) as runner:
+            with pytest.raises(CrashError):
+                runner.run(PLAN)
+            run_id = runner.runs(1)[0].run_id
+        call = ["plan", "cancel", run_id, "--sandbox-engine", "simulated", "--runs-dir", str(tmp_path)]
+        told = [CliRunner().invoke(surehand, [*call, *more]) for more in ([], ["--json"])]
+
+        assert (0, True) == (told[0].exit_code, "surehand plan resume" in told[0].output)
+        assert {"wished": True, "is_gone_through": False} == json.loads(told[1].output)
+        with WorkflowRunner(folder, around(app, VirtualClock())) as runner:
+            run = runner.resume(run_id)
+        assert isinstance(run, WorkflowRun)
+        assert (RunStatus.CANCELED, 0) == (run.status, sum(app.effects.values()))
+
+
 class TestOlderFiles:
     """A file of the first version is brought to this one, and its runs go on."""
 

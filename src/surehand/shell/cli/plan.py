@@ -201,17 +201,23 @@ def resume_plan(
 @installation_options
 @click.pass_context
 def cancel_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installation: Unpack[Installation]) -> None:
-    """Wish that the run PLAN_RUN stops: before its next step, or at once where it only waits."""
+    """Wish that the run PLAN_RUN stops: before its next step, or at once where it only waits.
+
+    A run that nobody goes through stops when it is taken up.
+    """
     from surehand.shell.output import print_json  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
 
     with _runner(installation) as runner:
         try:
             wished = runner.cancel(run_id)
+            is_left = run_id in runner.abandoned()
         except StoreError:
             _no_store(ctx)
     if as_json:
-        print_json({"wished": wished})
+        print_json({"wished": wished, "is_gone_through": wished and not is_left})
+    elif wished and is_left:
+        click.echo("Nobody goes through it now. It stops when `surehand plan resume` takes it up.")
     else:
         click.echo("It stops as soon as it can." if wished else "It is not known, or does not go on any more.")
     ctx.exit(0 if wished else NOT_IN_ORDER)
