@@ -26,7 +26,7 @@ def plan_step(shown: dict[str, Any]) -> dict[str, str]:
     """The next action: sign in, open the referral of the patient, read its record number, finish."""
     nodes: list[dict[str, str]] = shown["page"]["nodes"]
     held = [node.get("value") for node in nodes]
-    if {"role": "button", "name": "Sign in"} in [{"role": node["role"], "name": node["name"]} for node in nodes]:
+    if ("button", "Sign in") in [(node["role"], node.get("name")) for node in nodes]:
         return signing_in(nodes, len(shown["done_so_far"]))
     if "Record number" not in held or "term" not in [node["role"] for node in nodes]:
         at = next(at for at, value in enumerate(held) if value in {PATIENT, "{patient}"})

@@ -63,10 +63,16 @@ args = { note = "Follow-up of {number}", sandbox_case = "normal" }
 """
 
 
-def plans_in(folder: Path) -> Path:
+#: The same with a note more when the first one is not proven.
+SHORTER: Final = (
+    PLAN.replace('on_true = "follow_up"', 'on_true = "*"').replace('"end"', '"follow_up"').replace('"*"', '"end"')
+)
+
+
+def plans_in(folder: Path, plan: str = PLAN) -> Path:
     """A folder that holds the plan."""
     folder.mkdir(exist_ok=True)
-    (folder / "find_then_note.toml").write_text(PLAN)
+    (folder / "find_then_note.toml").write_text(plan)
     return folder
 
 
