@@ -89,6 +89,22 @@ PROMISES: Final[dict[str, tuple[str, str]]] = {
         "tests/integration/test_mcp_attention_worker.py",
         "TestAFormDecidesAndTheWorkerCarriesOut",
     ),
+    "a step is left out only where that is declared, and the rest of the run is compared as ever": (
+        "tests/integration/test_attended_engine.py",
+        "TestSkip",
+    ),
+    "before a run goes on, what was decided about is compared with what would be done": (
+        "tests/integration/test_attended_engine.py",
+        "TestWhatWasDecidedAbout",
+    ),
+    "one thread owns the windows, and one decision of a run is carried out at a time": (
+        "tests/integration/test_attended_worker.py",
+        "TestInterleaving",
+    ),
+    "a run that was reviewed is run again by nobody": (
+        "tests/integration/test_attended_worker.py",
+        "TestAfterAReview",
+    ),
     "a window is opened anew behind the fence": ("tests/integration/test_attended_engine.py", "TestTheWindow"),
     "a reading writes nothing": ("tests/integration/test_attended_engine.py", "TestReconcile"),
     "the agent learns that nobody decided": (
