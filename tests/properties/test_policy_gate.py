@@ -392,6 +392,45 @@ class TestWhatABundleOffers:
         assert place == where(FailedCheck(check), bundle, bundle.origins)
 
 
+#: What each profile, and each policy with a name, asks for; whatever is not named is not asked for.
+STANDARD: Final = {"certification", "admission", "identity_fields", "unique_identity_fields", "read_back"}
+CLINICAL: Final = {
+    *("identity_fields", "unique_identity_fields", "identity_read_back", "read_back"),
+    *("duplicate_guard", "no_sockets", "protected_transport"),
+}
+REGULATED: Final = STANDARD | CLINICAL | {"encryption", "seal"}
+
+
+def asked_for(requires: Requirements) -> set[str]:
+    """The names of what is asked for."""
+    nothing = Requirements()
+    return {each.name for each in fields(Requirements) if getattr(requires, each.name) != getattr(nothing, each.name)}
+
+
+class TestWhatEachProfileAsksFor:
+    """A profile asks for no less than it says, and for a check that is as independent as it says."""
+
+    def test_each_of_them(self) -> None:
+        assert {
+            Profile.DEMO: {"sandbox_only"},
+            Profile.STANDARD: STANDARD,
+            Profile.REGULATED: REGULATED,
+        } == {profile: asked_for(requires) for profile, requires in PROFILES.items()}
+        assert {"permissive": set[str](), "clinical-write": CLINICAL} == {
+            name: asked_for(policy.requires) for name, policy in POLICIES.items()
+        }
+
+    def test_how_much_of_it(self) -> None:
+        asking = [PROFILES[Profile.STANDARD], PROFILES[Profile.REGULATED], POLICIES["clinical-write"].requires]
+
+        assert [(2, 1)] * 3 == [(each.identity_fields, each.unique_identity_fields) for each in asking]
+        assert [CheckLevel.REOPENED, CheckLevel.SEPARATE_SESSION, CheckLevel.SEPARATE_SESSION] == [
+            each.read_back for each in asking
+        ]
+        assert [(name, 1) for name in POLICIES] == [(each.name, each.version) for each in POLICIES.values()]
+        assert [each.name.lower() for each in Profile] == [each.value for each in Profile]
+
+
 class TestPolicies:
     """A policy is read strictly, and another text is another policy."""
 
