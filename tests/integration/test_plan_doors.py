@@ -208,7 +208,7 @@ class TestAPlanIsStartedOverMcp:
 
         with RawClient(serve(tmp_path, waiting), environment()) as client:
             client.handshake()
-            again = structured(client.call("start_plan", {**asked, "wait_seconds": 60}))
+            again = structured(client.call("start_plan", {**asked, "wait_seconds": 60}, patience=90))
 
         assert (first["plan_run_id"], "done") == (again["plan_run_id"], again["outcome"])
         assert ["moment", "note"] == [step["step"] for step in again["steps"]]
