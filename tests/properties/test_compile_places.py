@@ -46,6 +46,7 @@ from surehand.core.workflow.compile import (
     compile_recordings,
     confirm,
 )
+from surehand.core.workflow.compiler.writes import may_add
 from surehand.core.workflow.recording import (
     Candidate,
     Control,
@@ -1384,6 +1385,37 @@ class TestEffect:
         assert "a change names its record by what it enters" in str(
             bundle_of(draft, effect="changed_record").failure()[0].rule
         )
+
+    @pytest.mark.parametrize("reading", ["json", "record"])
+    def test_a_list_below_a_record_may_get_another_one_each_time(self, reading: str) -> None:
+        shape = evolve(ROW_SHAPE, reading=reading, changes=True)
+        seen = Play(at_start=lambda tape: tape.open(evolve(place("/records/SYN-1042/summary", "Summary"))))
+        draft = draft_of(played(seen, shape))
+        question = next(each for each in draft.questions if each.id == "effect")
+
+        assert draft.plan.effect is None
+        assert EvidenceCode.SENT_BELOW is question.evidence[0].code
+        assert bundle_of(draft, effect="changed_record").unwrap().read_back.effect == Effect.UPDATE
+        problems = bundle_of(draft, effect="new_record").failure()
+        assert [("effect", AnswerCode.CONTRADICTS)] == [(each.id, each.code) for each in problems]
+        assert bundle_of(draft, **{"effect": "new_record", "read_back.source": "database"}).unwrap()
+
+    @pytest.mark.parametrize(
+        ("method", "path", "page", "adds"),
+        [
+            ("POST", "/tasks/*/notes", "/tasks/*", True),
+            ("POST", "/tasks/{task}/notes", "/list", True),
+            ("PUT", "/tasks/*/notes", "/tasks/*", False),
+            ("POST", "/tasks/*/change/", "/tasks/{task}/change", False),
+            ("POST", "/tasks/*/change", "/tasks/*/edit", True),
+            ("POST", "/tasks/*", "/tasks/*/edit", False),
+            ("POST", "/tasks", "/tasks/new", False),
+        ],
+    )
+    def test_what_may_add_is_posted_to_another_address_below_a_record(
+        self, method: str, path: str, page: str, adds: bool
+    ) -> None:
+        assert adds == may_add(WriteRoute(method, path, "application/json"), page)
 
     def test_an_answer_without_an_earlier_one_says_nothing(self) -> None:
         recording = demonstrate(SHAPE, VALUES)

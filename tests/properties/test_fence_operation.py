@@ -439,6 +439,7 @@ class TestFormsInParts:
             parts(part("do[save]", "1", "Content-Type: multipart/mixed; boundary=x")),
             parts(part("do[save]", "1", "Content-Type: text/plain; charset=utf-7")),
             parts(part("do[save]", "1", "Content-Type: text/plain", "Content-Type: text/plain")),
+            parts(part("do[save]", "1", "Content-Type: text/plain; name=c")),
             parts(part("do[save]", "1"), part("f", "", "Content-Type: multipart/mixed; boundary=x", file="f")),
             parts(part("do[save]", "1"), part("f", "", "Content-Type: ?", file="f")),
             parts(part('do[save]"; name="x', "1")),

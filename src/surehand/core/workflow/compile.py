@@ -11,7 +11,7 @@ from typing import Final
 
 from returns.result import Failure, Result, Success
 
-from surehand.core.workflow.bundle import EnteringStep, SaveStep
+from surehand.core.workflow.bundle import Effect, EnteringStep, SaveStep
 from surehand.core.workflow.compiler.confirm import confirm, with_optional
 from surehand.core.workflow.compiler.demonstration import (
     Demonstration,
@@ -36,14 +36,14 @@ from surehand.core.workflow.compiler.questions import (
     QuestionKind,
     is_asked,
 )
-from surehand.core.workflow.compiler.records import Search, names_changed, sources
+from surehand.core.workflow.compiler.records import Found, Search, names_changed, sources
 from surehand.core.workflow.compiler.refusals import CompileRefusal, RefusalCode
 from surehand.core.workflow.compiler.saving import Save, find_save
 from surehand.core.workflow.compiler.slots import SlotKind, title_of
 from surehand.core.workflow.compiler.steps import Builder, add_step, click_target
 from surehand.core.workflow.compiler.targets import names_of
 from surehand.core.workflow.compiler.texts import slug
-from surehand.core.workflow.compiler.writes import Writes, possible_writes
+from surehand.core.workflow.compiler.writes import Writes, may_add, possible_writes
 from surehand.core.workflow.recording import Clicked, Entered, Recording
 from surehand.core.workflow.target import Target
 
@@ -188,7 +188,7 @@ def _with_checks(
         identity=identity,
         save=save,
         found=found,
-        effect=next((each.effect for each in (found, *seen) if each is not None and each.effect is not None), None),
+        effect=_effect(found, seen, writes, save.page.path),
         held=_held(first),
         writes=writes,
         asks_save=any(each.several for each in saves),
@@ -201,6 +201,15 @@ def _with_checks(
 def _own_targets(builder: Builder) -> dict[str, Target]:
     steps = [(planned.slot, planned.step) for planned in builder.steps]
     return {slot: step.target for slot, step in steps if slot is not None and isinstance(step, EnteringStep)}
+
+
+def _effect(found: Found | None, seen: tuple[Found, ...], writes: tuple[Writes, ...], page: str) -> Effect | None:
+    """What the save did to the records, as far as anything says so.
+
+    A record that goes on being one is no sign of a change where the save may have added another one below it.
+    """
+    told = next((each.effect for each in (found, *seen) if each is not None and each.effect is not None), None)
+    return None if told is Effect.UPDATE and any(may_add(each.save, page) for each in writes) else told
 
 
 def _held(shown: Demonstration) -> int:

@@ -202,8 +202,9 @@ def _part(piece: bytes) -> Field | None:
     named = {_text(name.lower()): _text(value) for name, _, value in headers}
     is_repeated = len(named) != len(headers)
     disposition = _DISPOSITION.fullmatch(named.pop("content-disposition", None) or "")
-    media, _ = _content_type(named.pop("content-type", "text/plain") or "")
-    if named or is_repeated or disposition is None or not media:
+    media, parameters = _content_type(named.pop("content-type", "text/plain") or "")
+    # Some servers take a parameter "name" of the type for the name of a file.
+    if named or is_repeated or disposition is None or not media or parameters.keys() - {"charset"}:
         return None
     return _field(disposition["name"], content, media, is_file=disposition["file"] is not None)
 

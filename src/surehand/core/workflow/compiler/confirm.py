@@ -255,15 +255,17 @@ class _Chosen:
         return () if self.plan.found is None else self.plan.found.fields
 
     def contradictions(self) -> list[AnswerProblem]:
-        """One field named twice, and types that the page that saves, or the other channel, does not show so."""
+        """One field named twice, types that are not shown so, and a new record where only an old one is shown."""
         shown: list[ShownSlot | ReadSlot] = [*self._checked, *self._fields()]
         wrong = {
             item.slot for item in shown if not _comparable(self.reading(self.plan.slot(item.slot)).rule, item.rule)
         }
         same = [SECOND] if SECOND in self.answers and self.answers[SECOND] == self.answers[UNIQUE] else []
+        from_old = self.plan.shows_change and self.answers[SOURCE] != Option.DATABASE.value
+        unseen = [EFFECT] if from_old and self.answers.get(EFFECT) == Option.NEW_RECORD.value else []
         return [
             AnswerProblem(name, AnswerCode.CONTRADICTS)
-            for name in (*same, *(f"field.{name}.type" for name in sorted(wrong)))
+            for name in (*same, *unseen, *(f"field.{name}.type" for name in sorted(wrong)))
         ]
 
     @property

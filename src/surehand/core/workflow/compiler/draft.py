@@ -26,7 +26,7 @@ from surehand.core.workflow.compiler.records import Found
 from surehand.core.workflow.compiler.routes import marked_name, only_queries, operation_text, path_words
 from surehand.core.workflow.compiler.slots import Slot, SlotKind
 from surehand.core.workflow.compiler.steps import PlannedStep
-from surehand.core.workflow.compiler.writes import OtherWrite, Writes
+from surehand.core.workflow.compiler.writes import OtherWrite, Writes, may_add
 from surehand.core.workflow.source import JsonRecords, RecordPage
 
 _LONGEST_CONSTANT: Final = 500
@@ -43,6 +43,12 @@ UNIQUE: Final = "identity.unique"
 SECOND: Final = "identity.second"
 SAVE: Final = "save.write"
 EFFECT: Final = "effect"
+
+#: What a save may do, by whether the read-back shows a record that was there before.
+_EFFECTS: Final = {
+    False: (Option.NEW_RECORD, Option.CHANGED_RECORD),
+    True: (Option.CHANGED_RECORD, Option.NEW_RECORD),
+}
 
 
 @frozen(kw_only=True)
@@ -102,10 +108,15 @@ class Plan:
         return None if best is None else best.name
 
     @property
+    def shows_change(self) -> bool:
+        """Whether the read-back shows a record that was there before the save."""
+        return self.found is not None and self.effect in {Effect.UPDATE, None} and self.found.effect is Effect.UPDATE
+
+    @property
     def guardable(self) -> tuple[str, ...]:
         """Members that a save of the whole form could put back: the others of a record that is changed."""
         found = self.found
-        changes = found is not None and self.effect is Effect.UPDATE and isinstance(found.source, JsonRecords)
+        changes = found is not None and self.shows_change and isinstance(found.source, JsonRecords)
         whole = any(each.save.method in {"PUT", "POST"} for each in self.writes)
         return found.others[:_MOST_MEMBERS] if changes and whole and found is not None else ()
 
@@ -259,12 +270,16 @@ def _field_question(plan: Plan, identity: str, offered: tuple[str, ...], when: C
 def _effect_question(plan: Plan) -> Iterator[Question]:
     """A default in a form is no record: where nothing else says what the save does, a person does."""
     if plan.effect is None:
+        below = (each.save.path for each in plan.writes if may_add(each.save, plan.save.page.path))
         yield Question(
             id=EFFECT,
             kind=QuestionKind.EFFECT,
             subject=plan.title,
-            options=(Option.NEW_RECORD.value, Option.CHANGED_RECORD.value),
-            evidence=(Evidence(EvidenceCode.HELD_SOMETHING, plan.held),),
+            options=tuple(option.value for option in _EFFECTS[plan.shows_change]),
+            evidence=(
+                *(_evidence(EvidenceCode.SENT_BELOW, text=path) for path in dict.fromkeys(below)),
+                Evidence(EvidenceCode.HELD_SOMETHING, plan.held),
+            ),
         )
 
 
@@ -313,7 +328,7 @@ def _read_back_questions(plan: Plan) -> Iterator[Question]:
 
 def _may_change(plan: Plan) -> tuple[str, ...]:
     found = plan.found
-    return found.changed[:_MOST_MEMBERS] if found is not None and plan.effect is Effect.UPDATE else ()
+    return found.changed[:_MOST_MEMBERS] if found is not None and plan.shows_change else ()
 
 
 def _source_evidence(plan: Plan) -> Iterator[Evidence]:

@@ -90,6 +90,7 @@ class EvidenceCode(Enum):
     OPERATION = "operation"
     MAY_BE_SAVE = "may_be_save"
     HELD_SOMETHING = "held_something"
+    SENT_BELOW = "sent_below"
     ONLY_QUERIES = "only_queries"
     TIMES_BEFORE_SAVE = "times_before_save"
     TIMES_AFTER_SAVE = "times_after_save"

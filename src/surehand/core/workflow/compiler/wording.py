@@ -70,6 +70,7 @@ FOUND: Final[dict[EvidenceCode, str]] = {
     EvidenceCode.OPERATION: "operation",
     EvidenceCode.MAY_BE_SAVE: "it was sent",
     EvidenceCode.HELD_SOMETHING: "entered fields that held something before",
+    EvidenceCode.SENT_BELOW: "it is sent to a list below a record, where each sending may make a new one",
     EvidenceCode.ONLY_QUERIES: "it only queries",
     EvidenceCode.TIMES_BEFORE_SAVE: "times before the save",
     EvidenceCode.TIMES_AFTER_SAVE: "times after the save",

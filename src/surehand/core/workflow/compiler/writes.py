@@ -53,6 +53,30 @@ class Writes:
     origins: tuple[tuple[str, int], ...]
 
 
+def may_add(route: WriteRoute, page: str) -> bool:
+    """Whether each sending of this write may add a record below another: it is posted to a list of that one's own.
+
+    A form that is posted to its own address changes what it shows.
+
+    Args:
+        route: The write.
+        page: The path of the page that sends it.
+    """
+    pieces = route.path.strip("/").split("/")
+    named = [_is_open(each) for each in pieces]
+    return route.method == "POST" and any(named) and not named[-1] and not _is_form_of(pieces, page)
+
+
+def _is_form_of(pieces: list[str], page: str) -> bool:
+    others = page.strip("/").split("/")
+    alike = [a == b or (_is_open(a) and _is_open(b)) for a, b in zip(pieces, others, strict=False)]
+    return len(pieces) == len(others) and all(alike)
+
+
+def _is_open(piece: str) -> bool:
+    return piece == "*" or piece.startswith("{")
+
+
 @frozen
 class _Chosen:
     """The event that saves, and the number of the exchange that is taken for the save."""
