@@ -95,9 +95,7 @@ class TestTheModelWorksOnAGoal:
         assert PATIENT not in json.dumps([talk.prompts, answer])
         assert "SYN-1042" not in json.dumps([talk.prompts, answer])
         assert "Read the record number of {patient} as record_number." == asked(talk.prompts[0])["goal"]
-        assert {"id": "n0", "role": "cell", "name": "", "value": "{patient}"} == asked(talk.prompts[0])["page"][
-            "nodes"
-        ][0]
+        assert {"id": "n0", "role": "cell", "value": "{patient}"} == asked(talk.prompts[0])["page"]["nodes"][0]
 
     def test_it_does_where_the_operator_lets_pages_leave(self, tmp_path: Path, way: str) -> None:
         with server(tmp_path, way, shown="pages") as talk:

@@ -1398,7 +1398,8 @@ class TestEffect:
         assert bundle_of(draft, effect="changed_record").unwrap().read_back.effect == Effect.UPDATE
         problems = bundle_of(draft, effect="new_record").failure()
         assert [("effect", AnswerCode.CONTRADICTS)] == [(each.id, each.code) for each in problems]
-        assert bundle_of(draft, **{"effect": "new_record", "read_back.source": "database"}).unwrap()
+        listed = bundle_of(draft, **{"effect": "new_record", "read_back.source": "database"}).unwrap()
+        assert listed.read_back.effect == Effect.CREATE
 
     @pytest.mark.parametrize(
         ("method", "path", "page", "adds"),

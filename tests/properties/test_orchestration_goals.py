@@ -8,6 +8,7 @@ Laws:
 - No value of a page, and nothing that was typed, stands in a repr or in the failure of a task.
 """
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -48,7 +49,7 @@ from surehand.core.orchestration.goals import (
     concluded,
     understood,
 )
-from surehand.core.orchestration.task import Task, TaskStatus
+from surehand.core.orchestration.task import Task, TaskStatus, port_of
 from surehand.core.orchestration.text import Binding, by_name
 from surehand.core.outcome.reasons import RecordChanged
 from surehand.core.wire import to_wire
@@ -272,3 +273,14 @@ class TestTheEndIsWhatWasMeasured:
         work = after(begin(TASK, "/"), Acted(Done()), Unseen())
 
         assert End(GoalFailure.PAGE_UNREACHABLE) == work.command
+
+
+class TestItsPort:
+    """A task has a port of its own, whose name fits a file and tells nothing of the task."""
+
+    @given(st.text(), st.text())
+    def test_each_task_has_another_name(self, one: str, other: str) -> None:
+        names = port_of(one), port_of(other)
+
+        assert (names[0] == names[1]) == (one == other)
+        assert all(re.fullmatch("goal-[0-9a-f]{32}", name) for name in names)
