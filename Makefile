@@ -17,7 +17,7 @@ export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export SUREHAND_SDK1_PYTHON := $(CURDIR)/$(SDK1)/bin/python
 export SUREHAND_NODE_DIR := $(CURDIR)/$(NODE)
 
-.PHONY: demo test lint properties integration faults-short wheel setup dev audit bench faults apps mutation nightly clean help
+.PHONY: demo test lint properties integration wheel setup dev audit bench faults apps mutation nightly clean help
 
 help:
 	@sed -n '3,4s/^# *//p' Makefile
@@ -26,7 +26,7 @@ demo: $(VENV)/.demo .browser
 	@$(BIN)/surehand demo
 
 test: setup lint
-	@$(MAKE) --no-print-directory --output-sync=target -j3 properties faults-short integration
+	@$(MAKE) --no-print-directory --output-sync=target -j2 properties integration
 	@echo "All checks passed."
 
 setup: $(VENV)/.tests wheel $(SDK1)/.installed $(NODE)/.installed .browser .compiler .screen
@@ -95,11 +95,7 @@ properties: $(VENV)/.tests
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report --include='*/surehand/core/*' --fail-under=100 --skip-covered --show-missing
 
 integration: $(VENV)/.tests
-	@$(BIN)/pytest tests/integration -q -n 2 --dist loadfile
-
-# Everything broken on purpose, some cells of each kind.
-faults-short: $(VENV)/.tests
-	@$(BIN)/pytest tests/faults -q
+	@$(BIN)/pytest tests/integration tests/faults -q -n 2 --dist loadfile
 
 audit: $(VENV)/.demo
 	@$(BIN)/surehand audit
