@@ -56,9 +56,9 @@ def prune(store: RunStore, folder: Path, before: int, *, dry_run: bool) -> Prune
         StoreError: The store or the folder refuses; what was dropped so far is gone.
     """
     try:
-        journals = [path for path in _old(folder / JOURNALS, before, run_of_journal) if _is_over(store, path)]
-        traces = [path for path in _old(folder / TRACES, before, run_of_trace) if _is_over(store, path)]
-        evidence = [path for path in _old(folder / ATTENTION, before, pause_of_file) if _is_decided(store, path)]
+        journals = [path for path in old_files(folder / JOURNALS, before, run_of_journal) if _is_over(store, path)]
+        traces = [path for path in old_files(folder / TRACES, before, run_of_trace) if _is_over(store, path)]
+        evidence = [path for path in old_files(folder / ATTENTION, before, pause_of_file) if _is_decided(store, path)]
         if not dry_run:
             for path in (*journals, *traces, *evidence):
                 path.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def _refused_decisions(store: RunStore, before: int, *, dry_run: bool) -> int:
     return attention.old_refused(before) if dry_run else attention.forget_refused(before)
 
 
-def _old(folder: Path, before: int, name_of: Callable[[Path], str | None]) -> Iterator[Path]:
+def old_files(folder: Path, before: int, name_of: Callable[[Path], str | None]) -> Iterator[Path]:
     """The files in a folder that belong to something with a name and are older than a time."""
     if folder.is_dir() and not folder.is_symlink():
         for path in folder.iterdir():

@@ -8,7 +8,6 @@ Laws of this module:
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,7 @@ from attrs import frozen
 from surehand.core.orchestration.step import visit_name
 from surehand.core.orchestration.task import port_of
 from surehand.shell.orchestration.store import PlanStore
+from surehand.shell.retention import old_files
 from surehand.shell.store.base import StoreUnavailableError
 
 #: The folder of the fence's journals of tasks in the state folder.
@@ -51,7 +51,9 @@ def prune_plans(store: PlanStore, state_folder: Path, before: int, *, dry_run: b
         StoreError: The store or the folder refuses; what was dropped so far is gone.
     """
     try:
-        journals = tuple(_old_journals(state_folder / GOALS, before, _at_work(store)))
+        at_work = _at_work(store)
+        old = old_files(state_folder / GOALS, before, _port_of_journal)
+        journals = [path for path in old if _port_of_journal(path) not in at_work]
         if not dry_run:
             for path in journals:
                 path.unlink(missing_ok=True)
@@ -67,9 +69,6 @@ def _at_work(store: PlanStore) -> frozenset[str]:
     return frozenset(port_of(name) for name in names)
 
 
-def _old_journals(folder: Path, before: int, at_work: frozenset[str]) -> Iterator[Path]:
-    if folder.is_dir() and not folder.is_symlink():
-        for path in folder.iterdir():
-            found = _JOURNAL.fullmatch(path.name)
-            if found is not None and found[1] not in at_work and path.lstat().st_mtime < before:
-                yield path
+def _port_of_journal(path: Path) -> str | None:
+    found = _JOURNAL.fullmatch(path.name)
+    return None if found is None else found[1]
