@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from attrs import field, frozen, make_class
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.wire_strategies import Circle, Sample, jsonschema
 from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import RunResult
-from surehand.core.schema import Items, Number, Text, json_schema, matches
+from surehand.core.schema import Items, Number, Text, is_unicode, json_schema, matches
 from surehand.core.workflow.bundle import Bundle
 
 
@@ -157,3 +159,31 @@ class TestAText:
     )
     def test_keeps_within_its_constraints_or_does_not(self, text: Text, value: str, fits: bool) -> None:
         assert fits is matches(text, value)
+
+
+def _is_utf_8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class TestWhatIsUnicode:
+    """A text is Unicode exactly when it can be written in UTF-8: none of it is half of a surrogate pair."""
+
+    @given(st.text(st.characters()))
+    def test_is_what_can_be_written(self, text: str) -> None:
+        assert _is_utf_8(text) is is_unicode(text)
+
+    @given(st.text(), st.characters(categories=["Cs"]), st.text())
+    def test_one_half_anywhere_is_seen(self, before: str, half: str, after: str) -> None:
+        assert not is_unicode(before + half + after)
+
+    @pytest.mark.parametrize("text", ["\ud7ff", "\ue000", "\uffff", "\U0001f600", "", "a\0"])
+    def test_what_stands_next_to_the_halves_is(self, text: str) -> None:
+        assert is_unicode(text)
+
+    @pytest.mark.parametrize("halves", [(0xD800,), (0xDBFF,), (0xDC00,), (0xDFFF,), (0xD83D, 0xDE00)])
+    def test_neither_the_first_and_the_last_half_nor_two_of_them_are(self, halves: tuple[int, ...]) -> None:
+        assert not is_unicode("".join(map(chr, halves)))

@@ -3,6 +3,7 @@
 Laws of this module:
 
 - A constraint is written once, in an ``Annotated`` type; the schema and ``wire`` both read it there.
+- What every text has to be, and no schema can say, is asked here alone: that it is Unicode.
 - A type that the generator does not know is an error, never an empty schema.
 - An optional fact is left out when it is not known: ``null`` is in no schema.
 - An enum goes by its text values; an ``IntEnum``, whose numbers are only an order, by its member names in lower case.
@@ -54,6 +55,14 @@ def matches(text: Text, value: str) -> bool:
     long_enough = text.min_length is None or text.min_length <= len(value)
     short_enough = text.max_length is None or len(value) <= text.max_length
     return long_enough and short_enough and (text.pattern is None or _compiled(text.pattern)(value) is not None)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text is Unicode: none of it is half of a surrogate pair, which JSON can spell and no file can keep."""
+    return text.isascii() or _HALF_A_PAIR.search(text) is None
+
+
+_HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 @cache

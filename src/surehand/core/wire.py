@@ -9,7 +9,6 @@ Laws of this module:
 - Importing this module costs the import of cattrs: whoever must start fast imports it when it is needed.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from enum import Enum, IntEnum, unique
 from typing import Annotated, Any, Final, Literal, TypeVar, assert_never, cast, get_args, get_origin
@@ -35,6 +34,7 @@ from surehand.core.schema import (
     enum_texts,
     is_constraint,
     is_required,
+    is_unicode,
     is_union,
     matches,
     without_none,
@@ -130,12 +130,9 @@ def _fault(path: tuple[Step, ...], found: Exception) -> Iterator[WireFault]:
 def _read_text(value: object, _: object) -> str:
     if type(value) is not str:
         raise _RefusedError(FaultCode.WRONG_TYPE)
-    if not value.isascii() and _SURROGATE.search(value):
+    if not is_unicode(value):
         raise _RefusedError(FaultCode.NOT_UNICODE)
     return value
-
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def _read_exactly(scalar: type[bool | int]) -> _Read:

@@ -20,6 +20,8 @@ from typing import Final, cast
 
 from attrs import frozen
 
+from surehand.core.schema import is_unicode
+
 #: Our entry's name in every client.
 ENTRY: Final = "surehand"
 
@@ -168,11 +170,7 @@ def _finite(text: str) -> float:
 def _json(value: object) -> str:
     """Readable JSON; a text that is no Unicode is written in escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
-    return text
+    return text if is_unicode(text) else json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
 
 
 def _back_up(path: Path, content: bytes) -> Path:

@@ -8,7 +8,6 @@ Laws of this module:
 - What a page shows, what is typed and what is found stands in no repr, and no failure holds any of it.
 """
 
-import re
 from enum import Enum, unique
 from typing import Annotated, Final, Protocol, assert_never
 
@@ -18,7 +17,7 @@ from returns.result import Failure
 from surehand.core.orchestration.task import Task, TaskStatus
 from surehand.core.orchestration.text import Binding, Bindings, Name, bound, by_name
 from surehand.core.outcome.reasons import RecordChanged
-from surehand.core.schema import Items, Text
+from surehand.core.schema import Items, Text, is_unicode
 from surehand.core.wire import from_wire, to_wire
 from surehand.core.workflow.commands import Done, Fault, FaultKind, Texts
 from surehand.core.workflow.target import Path
@@ -335,16 +334,12 @@ def _acted(work: Work, action: PageAction, answer: Done | Texts | Fault) -> Work
     return _taken(work, action, fault)
 
 
-#: What a page can show and nothing can keep.
-_HALF_A_SIGN: Final = re.compile("[\ud800-\udfff]")
-
-
 def _fault(action: PageAction, answer: Done | Texts | Fault) -> FaultKind | None:
     """Why an action did nothing; so did a read that gave no one text that can be kept."""
     match answer:
         case Fault(kind):
             return kind
-        case Texts((text,)) if len(text) <= MAX_TEXT and _HALF_A_SIGN.search(text) is None:
+        case Texts((text,)) if len(text) <= MAX_TEXT and is_unicode(text):
             return None
         case Done() | Texts():
             return FaultKind.PAGE_UNEXPECTED if isinstance(action, ReadNode) else None

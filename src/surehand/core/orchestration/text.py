@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
-from surehand.core.schema import Items, Text
+from surehand.core.schema import Items, Text, is_unicode
 
 _NAME: Final = "[a-z][a-z0-9_]{0,39}"
 _PLACE: Final = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}", re.ASCII)
@@ -23,8 +23,6 @@ _PLACE: Final = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}", re.ASCII)
 #: The longest value that is kept, and the most bindings in one place.
 _LONGEST: Final = 20_000
 _MOST: Final = 200
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 Name = Annotated[str, Text(pattern=f"^{_NAME}$")]
 
@@ -53,9 +51,7 @@ def bound(values: Mapping[str, str]) -> tuple[Binding, ...]:
 def fitting(found: tuple[Binding, ...]) -> tuple[Binding, ...]:
     """What can be kept of bindings that somebody else made; a value that is too long is none, never a part of it."""
     return tuple(
-        each
-        for each in found
-        if is_name(each.name) and len(each.value) <= _LONGEST and _SURROGATE.search(each.value) is None
+        each for each in found if is_name(each.name) and len(each.value) <= _LONGEST and is_unicode(each.value)
     )[:_MOST]
 
 

@@ -18,6 +18,7 @@ from typing import Final, Self
 from attrs import frozen
 
 from surehand.core.outcome.result import MAX_ATTEMPTS
+from surehand.core.schema import is_unicode
 
 #: The pattern that a whole request id satisfies.
 REQUEST_ID_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$"
@@ -27,7 +28,6 @@ FINGERPRINT_KEY_BYTES: Final = 32
 
 _REQUEST_ID: Final = re.compile(REQUEST_ID_PATTERN.strip("^$"))
 _REQUEST_KEY: Final = re.compile("[0-9a-f]{64}")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FORM: Final = "surehand.request/v1"
 
 
@@ -120,5 +120,5 @@ def same_fingerprint(one: str, other: str) -> bool:
 
 
 def _require_unicode_text(part: object) -> None:
-    if not isinstance(part, str) or _SURROGATE.search(part):
+    if not isinstance(part, str) or not is_unicode(part):
         raise NotCanonicalError("a request is Unicode text")

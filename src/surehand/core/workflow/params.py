@@ -19,7 +19,7 @@ from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
 from surehand.core.outcome.result import InputProblem, InputProblemCode
-from surehand.core.schema import Items, Number, Text
+from surehand.core.schema import Items, Number, Text, is_unicode
 from surehand.core.workflow.pattern import compile_pattern
 
 #: A calendar date, as text; whether the day exists is checked beside it.
@@ -195,7 +195,7 @@ def text_problem(value: str, *, several_lines: bool = False) -> InputProblemCode
         several_lines: Whether tabs and line endings may stand in it.
     """
     controls = _CONTROLS_OF_TEXT if several_lines else _CONTROLS
-    if re.search("[\ud800-\udfff]", value):
+    if not is_unicode(value):
         return InputProblemCode.NOT_UNICODE
     if re.search(f"[{controls}]", value):
         return InputProblemCode.CONTROL_CHARACTER

@@ -17,6 +17,8 @@ from typing import Final, TypeGuard
 
 from attrs import frozen
 
+from surehand.core.schema import is_unicode
+
 #: The largest message that is read, in bytes, without its line end.
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 
@@ -95,7 +97,7 @@ def id_of(message: dict[str, object]) -> RequestId | None:
     """The id to answer under: a text that is Unicode, or an integer; anything else is no id."""
     value = message.get("id")
     if isinstance(value, str):
-        return value if _is_unicode(value) else None
+        return value if is_unicode(value) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -160,14 +162,6 @@ def is_object(value: object) -> TypeGuard[dict[str, object]]:
 
 def _is_array(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _may_be_deep(line: bytes) -> bool:

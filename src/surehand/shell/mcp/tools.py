@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from attrs import field, frozen
 
+from surehand.core.schema import is_unicode
 from surehand.shell.mcp.asking import Ask
 from surehand.shell.mcp.desk import Desk, Progress
 from surehand.shell.mcp.frames import is_object
@@ -221,7 +222,7 @@ def _fits_text(text: str, schema: Json) -> bool:
     pattern = schema.get("pattern")
     return (
         _number(schema, "minLength", 0) <= len(text) <= _number(schema, "maxLength", len(text))
-        and not _SURROGATE.search(text)
+        and is_unicode(text)
         and (pattern is None or re.fullmatch(str(pattern).removesuffix("$"), text, re.ASCII) is not None)
     )
 
@@ -238,6 +239,3 @@ def _is_integer(value: object) -> TypeGuard[int | float]:
 def _number(schema: Json, name: str, otherwise: float) -> float:
     limit = schema.get(name)
     return limit if isinstance(limit, int | float) else otherwise
-
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from attrs import Factory, field, frozen
 
+from surehand.core.schema import is_unicode
 from surehand.core.workflow.commands import Record, Records
 from surehand.core.workflow.fence import parse_origin
 from surehand.core.workflow.reach import Proxy, UnsupportedProxy, proxy_for
@@ -249,8 +250,8 @@ def _text(value: object) -> str:
             text = _canonical(cast("list[object]", value))
         case _:
             raise UnusableAnswerError
-    # A lone surrogate, which JSON can spell and no text holds, fails to encode: a UnicodeEncodeError is a ValueError.
-    text.encode("utf-8")
+    if not is_unicode(text):
+        raise UnusableAnswerError
     return text
 
 
