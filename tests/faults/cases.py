@@ -199,6 +199,13 @@ def _believes_the_banner() -> tuple[AbstractContextManager[Any], ...]:
     return (mock.patch.object(engine, "step", step),)
 
 
+def _overlooks_a_refusal() -> tuple[AbstractContextManager[Any], ...]:
+    def step(state: replay.State, seen: Observation) -> tuple[replay.State, Command]:
+        return replay.step(state, evolve(seen, refused=False) if isinstance(seen, SaveObserved) else seen)
+
+    return (mock.patch.object(engine, "step", step),)
+
+
 def _contains() -> tuple[AbstractContextManager[Any], ...]:
     def same(_rule: Rule, expected: str, seen: str, _form: DateForm) -> bool:
         return seen in expected or expected in seen
@@ -247,8 +254,15 @@ _CLAIMS_DONE: Final = "saw ('saved_and_checked'"
 _WRITES: Final = "saw ('save_not_confirmed', 1"
 
 CONTROLS: Final = (
-    Broken("a read-back from the page that saved", "a3_optimistic_and_refused", _CLAIMS_DONE, _same_page, short=True),
+    Broken("a read-back from the page that saved", "a3_optimistic_and_lost", _CLAIMS_DONE, _same_page, short=True),
     Broken("an engine that believes the banner", "a1_error_500_says_saved", _CLAIMS_DONE, _believes_the_banner),
+    Broken(
+        "an engine that overlooks a refusal",
+        "a3_refused_and_saved_by_another",
+        _CLAIMS_DONE,
+        _overlooks_a_refusal,
+        short=True,
+    ),
     Broken("a comparison by containing", "a7_emoji_inside", _CLAIMS_DONE, _contains, short=True),
     Broken("the first of several matches", "c3_two_equal_labels", _WRITES, _first_match, short=True),
     Broken("a forced click", "c13_toast_stays", _WRITES, _forced_click),

@@ -29,7 +29,7 @@ from support.fence_browser import BrowserBench
 _T = TypeVar("_T")
 
 #: Seconds after which the layer has failed, whatever it waits for.
-_BOUND_SECONDS: Final = {"short": 240.0, "full": 7_200.0}
+_BOUND_SECONDS: Final = {"short": 900.0, "full": 7_200.0}
 
 #: Arguments that make a browser send at once what it would send after a minute.
 _IMPATIENT: Final = ("--short-reporting-delay",)

@@ -28,7 +28,7 @@ from surehand.core.workflow.fence import Stage
 REPETITIONS: Final = 30
 
 #: Seconds after which the layer has failed, whatever it waits for.
-_BOUND_SECONDS: Final = {"short": 240.0, "full": 14_400.0}
+_BOUND_SECONDS: Final = {"short": 900.0, "full": 14_400.0}
 
 #: Cells that run at the same time.
 _AT_ONCE: Final = 3

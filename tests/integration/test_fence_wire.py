@@ -60,6 +60,10 @@ def content(answer: bytes) -> bytes:
     return answer.partition(b"\r\n\r\n")[2]
 
 
+#: The answers of 4xx.
+REFUSALS = {"/challenge", "/timeout", "/misdirected"}
+
+
 class TestOneWriteWhateverTheServerDoes:
     """A save reaches the server once, whatever the server answers and however often the client asks again."""
 
@@ -92,7 +96,7 @@ class TestOneWriteWhateverTheServerDoes:
                     await it.post(path)
                 verdict = await it.run.settle(WAIT_MS)
 
-                assert FenceVerdict(delivery, stopped_writes=2) == verdict
+                assert FenceVerdict(delivery, stopped_writes=2, refused=path in REFUSALS) == verdict
                 assert [path] == [write.path for write in it.server.writes]
                 assert (1, 0) == (it.boundary.asked, it.boundary.arrived_before)
                 assert delivery is read_delivery(bench.journals, it.run_id)
@@ -577,7 +581,7 @@ class TestTls:
 
                 assert statuses == [401, 403]
                 assert [hashlib.sha256(body).hexdigest()] == [write.sha256 for write in it.server.writes]
-                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=1) == await it.run.settle(WAIT_MS)
+                assert FenceVerdict(Delivery.SENT_ONCE, stopped_writes=1, refused=True) == await it.run.settle(WAIT_MS)
 
         bench.run(scenario())
 

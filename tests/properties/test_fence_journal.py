@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from attrs import frozen
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surehand.core.outcome.evidence import Delivery
@@ -19,6 +19,7 @@ from surehand.core.workflow.fence import (
     next_stage,
     parse_journal,
     verdict,
+    was_refused,
 )
 
 #: The delivery that claims least comes last.
@@ -171,6 +172,46 @@ class TestUnreadableJournals:
 
     def test_a_missing_journal_proves_nothing(self) -> None:
         assert Delivery.UNKNOWN is verdict(parse_journal(b""))
+
+
+def answered_with(status: int | None) -> bytes:
+    """The journal of a save that went well, with this status of its answer."""
+    return b"".join(journal_line(stage, status if stage is Stage.ANSWERED else None) for stage in WELL)
+
+
+class TestARefusal:
+    """An answer of 4xx says that the app did not take the save; no other answer says so, and no missing one."""
+
+    @given(st.integers(100, 999))
+    @example(399)
+    @example(400)
+    @example(499)
+    @example(500)
+    def test_only_an_error_of_the_caller_refuses(self, status: int) -> None:
+        journal = parse_journal(answered_with(status))
+
+        assert (status, 400 <= status <= 499) == (journal.status, was_refused(journal))
+
+    def test_an_answer_without_a_status_refuses_nothing(self) -> None:
+        assert not was_refused(parse_journal(answered_with(None)))
+
+    @pytest.mark.parametrize("cut", range(len(journal_line(Stage.DONE))))
+    def test_what_follows_the_answer_takes_nothing_back(self, cut: int) -> None:
+        whole = answered_with(409)
+
+        assert was_refused(parse_journal(whole[: len(whole) - cut]))
+
+    @pytest.mark.parametrize("status", [b'"409"', b"null", b"[409]", b"4e2"])
+    def test_what_is_no_number_refuses_nothing(self, status: bytes) -> None:
+        whole = answered_with(409).replace(b"409", status)
+
+        assert (Delivery.SENT_ONCE, False) == (verdict(parse_journal(whole)), was_refused(parse_journal(whole)))
+
+    def test_a_status_counts_only_beside_the_answer(self) -> None:
+        lines = [journal_line(stage, 409) for stage in WELL if stage is not Stage.ANSWERED]
+        before = lines[: WELL.index(Stage.ANSWERED)]
+
+        assert not was_refused(parse_journal(b"".join(before)))
 
 
 #: What a stage leads to, by how its effect ended; anything else is a failure.

@@ -120,6 +120,12 @@ def _identity_before_the_entries(state: replay.State) -> replay.State:
     return evolve(state, plan=(*rest[:8], identity, *rest[8:]))
 
 
+def _overlooks_a_refusal(state: replay.State, seen: Observation) -> tuple[replay.State, Command] | None:
+    if not isinstance(seen, SaveObserved):
+        return None
+    return replay.step(state, evolve(seen, refused=False))
+
+
 def _finish(transaction: TransactionOutcome, execution: ExecutionOutcome, delivery: Delivery, pause: Pause) -> Finish:
     success = execution is ExecutionOutcome.VERIFIED
     check = CheckLevel.SYSTEM_OF_RECORD if success else CheckLevel.UNCHECKED
@@ -188,6 +194,7 @@ BROKEN: dict[str, Machine] = {
     "stops after the save": Broken(finished=_stops_after_the_save),
     "takes unknown for unsent": Broken(finished=_takes_unknown_for_unsent),
     "polls for ever": Broken(finished=_polls_for_ever),
+    "overlooks a refusal": Broken(finished=_overlooks_a_refusal),
 }
 
 
@@ -257,6 +264,12 @@ CASES: dict[str, tuple[Scenario, TransactionOutcome, PauseCategory | None]] = {
     ),
     "visible in time": (scenario(lag_ms=2_000), VERIFIED, None),
     "visible too late": (scenario(lag_ms=2_001), DOUBT, PauseCategory.EFFECT_INDETERMINATE),
+    "refused": (scenario(server=Server.REFUSES), DOUBT, PauseCategory.EFFECT_INDETERMINATE),
+    "refused, and somebody else saves the same": (
+        scenario(server=Server.REFUSES_AND_ANOTHER_SAVES_THE_SAME),
+        DOUBT,
+        PauseCategory.EFFECT_INDETERMINATE,
+    ),
     "stored under another patient": (
         scenario(server=Server.STORES_UNDER_OTHER_PATIENT),
         DOUBT,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum, unique
 from math import ceil
-from typing import Any, Protocol, assert_never
+from typing import Any, Final, Protocol, assert_never
 
 from attrs import define, field, frozen
 from hypothesis import settings
@@ -229,7 +229,7 @@ def changed(change: Change, text: str) -> str:
 
 @unique
 class Server(Enum):
-    """What the server does with the one write; it shows "saved" in every case."""
+    """What the server does with the one write; unless it refuses, it shows "saved" in every case."""
 
     STORES = "stores"
     STORES_NOTHING = "stores_nothing"
@@ -238,6 +238,12 @@ class Server(Enum):
     OVERWRITES_OLD = "overwrites_old"
     STORES_AND_CHANGES_OLD = "stores_and_changes_old"
     STORES_AND_DELETES_OLD = "stores_and_deletes_old"
+    REFUSES = "refuses"
+    REFUSES_AND_ANOTHER_SAVES_THE_SAME = "refuses_and_another_saves_the_same"
+
+
+#: What a server does that answers with an error of the caller.
+REFUSALS: Final = (Server.REFUSES, Server.REFUSES_AND_ANOTHER_SAVES_THE_SAME)
 
 
 @unique
@@ -355,6 +361,7 @@ class App:
     commands: int = 0
     reads: int = 0
     saves: int = 0
+    refused: bool = False
     page: str = "about:blank"
     patient: tuple[str, str] = ("", "")
     screen: dict[str, str] = field(factory=dict[str, str])
@@ -459,7 +466,8 @@ class App:
             self._receive()
         delivery, boundary = _FENCE_SAYS.get(click, (Delivery.SENT_ONCE, BoundaryAnswer.GRANTED))
         asks = (SaveClick.ASKS_FIRST, SaveClick.SENDS_THEN_ASKS, SaveClick.BOUNDARY_REFUSES_AND_PAGE_ASKS)
-        return SaveObserved(delivery, faults.stopped_writes, click in asks, boundary=boundary)
+        self.refused = delivery is Delivery.SENT_ONCE and faults.server in REFUSALS
+        return SaveObserved(delivery, faults.stopped_writes, click in asks, self.refused, boundary=boundary)
 
     def _receive(self) -> None:
         """The server gets one write and does with it what it does."""
@@ -482,9 +490,9 @@ class App:
     def _store(self, server: Server, entry: dict[str, str]) -> None:
         key = f"e{len(self.store)}w{self.writes}"
         match server:
-            case Server.STORES:
+            case Server.STORES | Server.REFUSES_AND_ANOTHER_SAVES_THE_SAME:
                 self.store[key] = entry
-            case Server.STORES_NOTHING:
+            case Server.STORES_NOTHING | Server.REFUSES:
                 pass
             case Server.STORES_TWICE:
                 self.store[key], self.store[key + "b"] = entry, dict(entry)
@@ -564,6 +572,7 @@ def assert_invariants_1_and_2(trace: Trace) -> None:
     if report.transaction is TransactionOutcome.VERIFIED:
         assert holds_intended(app.store, app.scenario.inputs), "verified, and the store holds something else"
         assert app.writes == 1, "verified more than one write"
+        assert not app.refused, "verified what the app had not taken of it"
     if report.transaction in PROVEN_NO_EFFECT:
         assert app.writes == 0, "said that nothing was written"
         assert app.store == _old_records()
@@ -577,7 +586,7 @@ def assert_no_proof_is_left_unused(trace: Trace) -> None:
     if not isinstance(last[0], ReadRecords) or not isinstance(last[1], Records) or app.saves == 0:
         return
     blurred = len({record.key for record in last[1].records}) != len(last[1].records)
-    proven = holds_intended(app.views[-1], app.scenario.inputs) and not blurred
+    proven = holds_intended(app.views[-1], app.scenario.inputs) and not blurred and not app.refused
     assert proven == (report.transaction is TransactionOutcome.VERIFIED)
 
 

@@ -205,11 +205,12 @@ class BoundaryAnswer(Enum):
 
 @frozen
 class SaveObserved:
-    """What the fence measured: the one write, how many further writes it stopped, and what the boundary said."""
+    """What the fence measured: the one write, how many more it stopped, and what boundary and app said to it."""
 
     delivery: Delivery
     stopped_writes: int
     unexpected_dialog: bool = False
+    refused: bool = False
     boundary: BoundaryAnswer = field(kw_only=True)
 
 

@@ -46,6 +46,7 @@ _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
 _HIGHEST_PORT = 65_535
+_CALLER_ERROR = 4
 
 
 @frozen
@@ -398,10 +399,11 @@ class FenceCounts:
 
 @frozen
 class FenceVerdict:
-    """What the fence measured: whether the one save left, and how many writes it stopped since it was armed."""
+    """What the fence measured: whether the save left and was refused, and the writes stopped since it was armed."""
 
     delivery: Delivery
     stopped_writes: int
+    refused: bool = False
 
 
 @frozen
@@ -571,10 +573,14 @@ def next_stage(stage: Stage, happened: Happened) -> Stage:
 
 @frozen
 class Journal:
-    """The readable stages of a journal; ``whole`` is false when anything after them cannot be read."""
+    """The readable stages of a journal, and the status code of the answer.
+
+    ``whole`` is false when anything after the stages cannot be read.
+    """
 
     stages: tuple[Stage, ...]
     whole: bool
+    status: int | None = None
 
 
 def journal_line(stage: Stage, status: int | None = None) -> bytes:
@@ -586,24 +592,28 @@ def journal_line(stage: Stage, status: int | None = None) -> bytes:
 def parse_journal(data: bytes) -> Journal:
     """Read a journal up to the first line that is torn, unknown, or cannot follow the line before it."""
     *lines, rest = data.split(b"\n")
-    stages: list[Stage] = []
+    journal = Journal((), whole=True)
     for line in lines:
-        stage = _parse_line(line)
-        if stage is None or not _may_follow(stages[-1] if stages else None, stage):
-            return Journal(tuple(stages), whole=False)
-        stages.append(stage)
-    return Journal(tuple(stages), whole=not rest)
+        fields = _parse_line(line)
+        name, status = fields.get("stage"), fields.get("status")
+        stage = _STAGES.get(name) if isinstance(name, str) else None
+        if stage is None or not _may_follow(journal.stages[-1] if journal.stages else None, stage):
+            return evolve(journal, whole=False)
+        journal = evolve(
+            journal,
+            stages=(*journal.stages, stage),
+            status=status if stage is Stage.ANSWERED and isinstance(status, int) else journal.status,
+        )
+    return evolve(journal, whole=not rest)
 
 
-def _parse_line(line: bytes) -> Stage | None:
+def _parse_line(line: bytes) -> dict[str, object]:
+    """The members of a line; none when it cannot be read."""
     try:
         parsed: object = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(parsed, dict):
-        return None
-    name = cast("dict[str, object]", parsed).get("stage")
-    return _STAGES.get(name) if isinstance(name, str) else None
+        return {}
+    return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
 
 
 _STAGES = {stage.value: stage for stage in Stage}
@@ -628,3 +638,11 @@ def verdict(journal: Journal) -> Delivery:
     if Stage.WRITING in journal.stages or not journal.whole or not journal.stages:
         return Delivery.UNKNOWN
     return Delivery.NOT_SENT
+
+
+def was_refused(journal: Journal) -> bool:
+    """Whether the app answered the save with an error of the caller (RFC 9110, section 15.5: a 4xx status).
+
+    Such an app says that it did not save. An error of the server (5xx) says nothing: many have saved by then.
+    """
+    return journal.status is not None and journal.status // 100 == _CALLER_ERROR

@@ -13,6 +13,7 @@ Laws of this module:
   a resend of the browser from something more. The read-back shows what is there.
 - A dialog that nobody expected after the save click means that the app asked something that nobody answered: such a
   run is never proven.
+- A run whose save the app refused is never proven: the record that is there then may be somebody else's.
 - Work that the records already show as done is not done again: the run stops before the save.
 - A value that would change the address in which it stands is taken for a wrong record, before anything is opened.
 - A run that goes on after a person's work repeats no act: what acts is left to the person, what looks looks again, and
@@ -173,6 +174,7 @@ class Checking:
 
     Args:
         delivery: What the fence measured.
+        refused: Whether the app refused the save.
         waited_ms: Milliseconds waited between polls so far.
         read: Whether any poll was answered.
         waiting: Whether the answer that is due is that of a wait rather than that of a read.
@@ -182,6 +184,7 @@ class Checking:
     inputs: Mapping[str, str] = field(repr=False)
     baseline: Records = field(repr=False)
     delivery: Delivery
+    refused: bool
     waited_ms: int = 0
     read: bool = False
     waiting: bool = False
@@ -504,7 +507,7 @@ def _delivered(state: Entering, observation: Observation) -> tuple[State, Comman
         return _doubtful(state.bundle, Delivery.UNKNOWN, PauseCategory.DELIVERY_UNCERTAIN)
     if observation.unexpected_dialog:
         return _doubtful(state.bundle, observation.delivery, PauseCategory.EFFECT_INDETERMINATE)
-    checking = Checking(state.bundle, state.inputs, state.baseline, observation.delivery)
+    checking = Checking(state.bundle, state.inputs, state.baseline, observation.delivery, observation.refused)
     return checking, _read_again(checking)
 
 
@@ -550,6 +553,9 @@ def _read_again(state: Checking) -> ReadRecords:
 def _polled(state: Checking, records: Records) -> tuple[State, Command]:
     found = judge(state.bundle, state.inputs, state.baseline, records, last=_is_last(state))
     match found:
+        case Proven() if state.refused:
+            # The record is there, and the app said that it did not take ours: somebody else may have saved the same.
+            return _unproven(state, PauseCategory.EFFECT_INDETERMINATE)
         case Proven():
             report = _report(state, TransactionOutcome.VERIFIED, ExecutionOutcome.VERIFIED)
             return _end(report, NoPause())

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from surehand.core.outcome.evidence import Delivery
-from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict
+from surehand.core.workflow.fence import FenceCounts, FenceRules, FenceVerdict, verdict, was_refused
 from surehand.core.workflow.reach import ProxySettings
 from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.control import (
@@ -44,7 +44,7 @@ from surehand.shell.fence.control import (
     decode_notice,
     encode_order,
 )
-from surehand.shell.fence.journal import read_delivery
+from surehand.shell.fence.journal import read_journal
 
 _START_SECONDS = 30.0
 _ANSWER_SECONDS = 10.0
@@ -277,12 +277,13 @@ class FenceRun:
         try:
             return (await self._channel.call(order, Settled, timeout_ms / 1000 + _ANSWER_SECONDS)).verdict
         except FenceUnavailableError:
-            return FenceVerdict(await self._delivery_after_death(), stopped_writes=0)
+            return await self._verdict_after_death()
 
-    async def _delivery_after_death(self) -> Delivery:
+    async def _verdict_after_death(self) -> FenceVerdict:
         if not await self._channel.close(_EXIT_SECONDS):
-            return Delivery.UNKNOWN
-        return read_delivery(self._journals, self._run_id)
+            return FenceVerdict(Delivery.UNKNOWN, stopped_writes=0)
+        journal = read_journal(self._journals, self._run_id)
+        return FenceVerdict(verdict(journal), 0, was_refused(journal))
 
     async def counts(self) -> FenceCounts:
         """What passed and what was stopped so far.

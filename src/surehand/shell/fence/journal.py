@@ -43,6 +43,7 @@ class JournalWriter:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._stages: list[Stage] = []
+        self._status: int | None = None
 
     @classmethod
     def create(cls, folder: Path, run_id: str) -> "JournalWriter":
@@ -59,7 +60,7 @@ class JournalWriter:
     @property
     def journal(self) -> Journal:
         """What was journalled so far; a stage counts from before its line is written."""
-        return Journal(tuple(self._stages), whole=True)
+        return Journal(tuple(self._stages), whole=True, status=self._status)
 
     async def append(self, stage: Stage, status: int | None = None) -> None:
         """Write the line of a stage. Its effect may begin when this returns.
@@ -73,6 +74,7 @@ class JournalWriter:
 
     def _write(self, stage: Stage, status: int | None) -> None:
         self._stages.append(stage)
+        self._status = self._status if status is None else status
         line = journal_line(stage, status)
         if os.write(self._descriptor, line) != len(line):
             raise OSError("the journal took only a part of a line")
@@ -82,9 +84,14 @@ class JournalWriter:
         os.close(self._descriptor)
 
 
-def read_delivery(folder: Path, run_id: str) -> Delivery:
-    """What the journal of a run proves, read from the disk; only meaningful when its fence is gone or has settled."""
+def read_journal(folder: Path, run_id: str) -> Journal:
+    """The journal of a run, read from the disk; only meaningful when its fence is gone or has settled."""
     try:
-        return verdict(parse_journal(journal_path(folder, run_id).read_bytes()))
+        return parse_journal(journal_path(folder, run_id).read_bytes())
     except OSError:
-        return Delivery.UNKNOWN
+        return parse_journal(b"")
+
+
+def read_delivery(folder: Path, run_id: str) -> Delivery:
+    """What the journal of a run proves of its save."""
+    return verdict(read_journal(folder, run_id))

@@ -29,6 +29,7 @@ from surehand.core.workflow.fence import (
     Unreadable,
     step,
     verdict,
+    was_refused,
 )
 from surehand.core.workflow.route import WriteRoute
 from surehand.shell.fence.dial import Dialer
@@ -168,7 +169,8 @@ class Run:
             pass
         self._settled = True
         self._step(Settle())
-        return FenceVerdict(verdict(self._journal.journal), self._gate.stopped_since_arm)
+        journal = self._journal.journal
+        return FenceVerdict(verdict(journal), self._gate.stopped_since_arm, was_refused(journal))
 
     def end(self) -> None:
         """Let nothing pass any more, and nobody wait for a save that cannot come. One that is on its way goes on."""

@@ -232,7 +232,9 @@ class RunPage:
             await self._let_the_page_react(click)
         click.cancel()
         surprised = dialogs.unexpected.is_set()
-        return SaveObserved(verdict.delivery, verdict.stopped_writes, surprised, boundary=self._boundary)
+        return SaveObserved(
+            verdict.delivery, verdict.stopped_writes, surprised, verdict.refused, boundary=self._boundary
+        )
 
     async def _pass_boundary(self) -> bool:
         # An answer that does not come in time counts as a refusal: the fence is spent by then.
