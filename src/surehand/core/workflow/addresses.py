@@ -6,6 +6,7 @@ Laws of this module:
 - A value that would be read as another address (a dot segment, a separator, a ``*`` for any value) fits nowhere.
   It is told before anything is opened, and never cleaned.
 - A template that names no input is the address itself.
+- Whether two templates can be of one address is judged without the inputs: in doubt they can.
 """
 
 import re
@@ -37,12 +38,51 @@ def names_in(template: str) -> set[str]:
     return set(PLACE.findall(template))
 
 
+def has_stray_brace(template: str) -> bool:
+    """Whether a brace in a template is no place of an input."""
+    return re.search("[{}]", PLACE.sub("", template)) is not None
+
+
+def segments(template: str | None) -> list[str]:
+    """The pieces of a path or fragment, without the query behind it."""
+    return (template or "").partition("?")[0].split("/")
+
+
+def gates_meet(one: PageGate, other: PageGate) -> bool:
+    """Whether some page can pass both gates, as far as its address says. What an input decides may be anything."""
+    paths = _can_equal(segments(one.path), segments(other.path))
+    wanted = {part.name: part.value for part in other.query}
+    queries = all(_values_meet(part.value, wanted.get(part.name, "*")) for part in one.query)
+    known = one.fragment is not None and other.fragment is not None
+    return paths and queries and (not known or _can_equal(segments(one.fragment), segments(other.fragment)))
+
+
+def _values_meet(one: str, other: str) -> bool:
+    return "*" in (one, other) or _can_equal(one.split("/"), other.split("/"))
+
+
+def _can_equal(one: list[str], other: list[str]) -> bool:
+    """Whether two templates, piece by piece, can be of one text."""
+    return len(one) == len(other) and all(a == b or _is_open(a) or _is_open(b) for a, b in zip(one, other, strict=True))
+
+
+def _is_open(piece: str) -> bool:
+    return piece == "*" or PLACE.search(piece) is not None
+
+
+def with_open_places(route: WriteRoute) -> WriteRoute:
+    """The route with everything left open that an input decides."""
+    path = "/".join("*" if PLACE.search(piece) else piece for piece in segments(route.path))
+    query = tuple(evolve(part, value="*") if PLACE.search(part.value) else part for part in route.query)
+    return evolve(route, path=path, query=query)
+
+
 def path_fits(template: str, inputs: Inputs) -> bool:
     """Whether the values of a path (or fragment), and of the query behind it, leave it the address that it is."""
     path = template.partition("?")[0]
     values = [inputs[name] for name in names_in(path)]
-    segments = path_at(path, inputs).split("/")
-    return all(values) and not any(map(_SEPARATORS.search, values)) and not {".", ".."} & set(segments)
+    dots = {".", ".."} & set(path_at(path, inputs).split("/"))
+    return all(values) and not any(map(_SEPARATORS.search, values)) and not dots
 
 
 def query_fits(part: QueryPart, inputs: Inputs) -> bool:

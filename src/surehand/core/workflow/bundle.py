@@ -13,7 +13,6 @@ Laws of this module:
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterator
 from enum import Enum, unique
 from itertools import combinations
@@ -24,7 +23,14 @@ from returns.result import Result
 
 from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.schema import Items, Number, Text
-from surehand.core.workflow.addresses import PLACE, names_in
+from surehand.core.workflow.addresses import (
+    PLACE,
+    gates_meet,
+    has_stray_brace,
+    names_in,
+    segments,
+    with_open_places,
+)
 from surehand.core.workflow.fence import overlaps, parse_origin
 from surehand.core.workflow.params import Parameter, ParameterType, is_date, is_decimal
 from surehand.core.workflow.route import WriteRoute
@@ -352,7 +358,7 @@ def entered_on_save_page(bundle: Bundle) -> tuple[EnteringStep, ...]:
     """
     last: dict[Target, EnteringStep] = {}
     for step in _recorded(bundle):
-        if _meet(step.page, bundle.save.page):
+        if gates_meet(step.page, bundle.save.page):
             place = (None if isinstance(step, CheckStep) else step.shown) or step.target
             last.pop(place, None)
             last[place] = step
@@ -437,9 +443,9 @@ def _address_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     single += [] if isinstance(source, DatabaseRecords) else [source.path]
     fixed = [*bundle.sockets, *(route.path for route in confirmed)]
     fixed += [part.value for route in confirmed for part in route.query]
-    yield "a brace in an address is no place of an input", not any(map(_has_stray_brace, [*paths, *bundle.sockets]))
+    yield "a brace in an address is no place of an input", not any(map(has_stray_brace, [*paths, *bundle.sockets]))
     yield "an input has a place in what a person confirmed", not any(map(PLACE.search, fixed))
-    yield "an opened address has a segment left open", not any("*" in _segments(path) for path in single)
+    yield "an opened address has a segment left open", not any("*" in segments(path) for path in single)
     yield (
         "a record's own address has not one place for its key",
         all(path.count("*") == 1 for path in _record_paths(source)),
@@ -449,7 +455,7 @@ def _address_rules(bundle: Bundle) -> Iterator[tuple[str, bool]]:
     yield "an origin is named twice", _is_once(bundle.origins)
     routes = (bundle.save.route, *confirmed)
     yield "a write goes to another origin", all(route.origin in {None, *bundle.origins} for route in routes)
-    kinds = ((_open_places(bundle.save.route),), bundle.harmless_writes, bundle.blocked_writes)
+    kinds = ((with_open_places(bundle.save.route),), bundle.harmless_writes, bundle.blocked_writes)
     yield (
         "writes of two kinds cannot be told apart",
         not any(overlaps(one, other) for left, right in combinations(kinds, 2) for one in left for other in right),
@@ -542,43 +548,6 @@ def _recorded(bundle: Bundle) -> list[EnteringStep]:
     return [step for step in bundle.steps if isinstance(step, EnteringStep) and step.part_of_record]
 
 
-def _meet(one: PageGate, other: PageGate) -> bool:
-    """Whether some page can pass both gates, as far as its address says. What an input decides may be anything."""
-    paths = _can_equal(_segments(one.path), _segments(other.path))
-    wanted = {part.name: part.value for part in other.query}
-    queries = all(_values_meet(part.value, wanted.get(part.name, "*")) for part in one.query)
-    known = one.fragment is not None and other.fragment is not None
-    return paths and queries and (not known or _can_equal(_segments(one.fragment), _segments(other.fragment)))
-
-
-def _values_meet(one: str, other: str) -> bool:
-    return "*" in (one, other) or _can_equal(one.split("/"), other.split("/"))
-
-
-def _can_equal(one: list[str], other: list[str]) -> bool:
-    """Whether two templates, piece by piece, can be of one text."""
-    return len(one) == len(other) and all(a == b or _is_open(a) or _is_open(b) for a, b in zip(one, other, strict=True))
-
-
-def _is_open(piece: str) -> bool:
-    return piece == "*" or PLACE.search(piece) is not None
-
-
-def _segments(template: str | None) -> list[str]:
-    return (template or "").partition("?")[0].split("/")
-
-
-def _open_places(route: WriteRoute) -> WriteRoute:
-    """The route with everything left open that an input decides."""
-    path = "/".join("*" if PLACE.search(segment) else segment for segment in _segments(route.path))
-    query = tuple(evolve(part, value="*") if PLACE.search(part.value) else part for part in route.query)
-    return evolve(route, path=path, query=query)
-
-
-def _has_stray_brace(template: str) -> bool:
-    return re.search("[{}]", PLACE.sub("", template)) is not None
-
-
 def _queries(bundle: Bundle) -> list[list[str]]:
     """The names of the members of each query."""
     routes = (bundle.save.route, *bundle.harmless_writes, *bundle.blocked_writes)
@@ -613,7 +582,7 @@ def _known_members(source: Source) -> tuple[str, ...] | None:
 
 def _clicks_save(bundle: Bundle, step: Step) -> bool:
     """Whether the step clicks the control that saves, in whatever row."""
-    if not isinstance(step, ClickStep) or not _meet(step.page, bundle.save.page):
+    if not isinstance(step, ClickStep) or not gates_meet(step.page, bundle.save.page):
         return False
     return evolve(step.target, row=None) == evolve(bundle.save.target, row=None)
 
