@@ -516,30 +516,18 @@ class LogLine:
 
 def log_of(taken: tuple[Decision, ...], refused: tuple[RefusedDecision, ...], limit: int) -> tuple[LogLine, ...]:
     """The newest lines first, at most so many; what was taken and what was not in one order of time."""
-    lines = [(decision.decided_at, _line_of_taken(decision)) for decision in taken]
-    lines += [(decision.refused_at, _line_of_refused(decision)) for decision in refused]
+    lines = [(each.decided_at, _line(each, each.decided_at, each.status)) for each in taken]
+    lines += [(each.refused_at, _line(each, each.refused_at, DecisionStatus.REFUSED)) for each in refused]
     return tuple(line for _, line in sorted(lines, key=lambda each: each[0], reverse=True)[:limit])
 
 
-def _line_of_taken(decision: Decision) -> LogLine:
+def _line(decision: Decision | RefusedDecision, at: int, status: DecisionStatus) -> LogLine:
     return LogLine(
-        at=instant(decision.decided_at),
+        at=instant(at),
         attention_id=decision.pause_id,
         action=decision.action,
         operator=decision.operator,
         door=decision.door,
-        status=decision.status,
-        reason=decision.refusal,
-    )
-
-
-def _line_of_refused(decision: RefusedDecision) -> LogLine:
-    return LogLine(
-        at=instant(decision.refused_at),
-        attention_id=decision.pause_id,
-        action=decision.action,
-        operator=decision.operator,
-        door=decision.door,
-        status=DecisionStatus.REFUSED,
+        status=status,
         reason=decision.refusal,
     )
