@@ -21,7 +21,7 @@ from surehand.core.workflow.commands import (
     Wait,
 )
 from surehand.core.workflow.replay import start, step
-from surehand.shell.sandbox.cases import CASES, Case
+from surehand.shell.sandbox.cases import CASES, Case, OnSave
 from surehand.shell.sandbox.clinic import Clinic, Referral
 from surehand.shell.sandbox.model import SandboxModel
 from surehand.shell.sandbox.process import SandboxApp
@@ -54,7 +54,8 @@ def _run_beside(
 ) -> tuple[list[tuple[Command, Observation, Observation]], Finish]:
     """Run the machine on the real app, ask the model the same, and return both answers to every command."""
     inputs = {"note": note, "sandbox_case": case.name}
-    real, model = PlainPerformer(bundle, app.target(inputs)), SandboxModel(bundle, case)
+    real = PlainPerformer(bundle, app.target(inputs), answers=case.on_save is not OnSave.STORE_AND_HANG)
+    model = SandboxModel(bundle, case)
     answers: list[tuple[Command, Observation, Observation]] = []
     state, command = start(bundle, inputs)
     while not isinstance(command, Finish):

@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from support.sandbox import Person, ask, held_save
+from support.browser import eventually
+from support.sandbox import PATIENT, Oracle, Person, ask, held_save
 from surehand.shell.sandbox.address import Address, parse
 from surehand.shell.sandbox.process import SandboxApp, SandboxUnavailableError
 
@@ -44,14 +44,9 @@ def _answers(address: Address) -> bool:
         return False
 
 
-def _ends(address: Address, seconds: float = 10.0) -> bool:
-    """Whether the app stops answering within the time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not _answers(address):
-            return True
-        time.sleep(0.02)
-    return False
+def _ends(address: Address) -> bool:
+    """Whether the app stops answering."""
+    return eventually(lambda: not _answers(address))
 
 
 class TestStarting:
@@ -116,22 +111,22 @@ class TestEnding:
     def test_it_ends_when_it_is_closed(self, app: SandboxApp) -> None:
         app.close()
 
-        assert not _answers(app.address)
+        assert _ends(app.address)
 
     def test_closing_twice_does_nothing_more(self, app: SandboxApp) -> None:
         app.close()
         app.close()
 
-        assert not _answers(app.address)
+        assert _ends(app.address)
 
     def test_it_ends_while_requests_hang(self, app: SandboxApp) -> None:
         person = Person(app.address.origin)
         person.sign_in("timeout_after_save")
-        with held_save(person, "held") as connection:
+        with held_save(person, "held", Oracle(app.target(NORMAL))) as connection:
             app.close()
 
-            assert not _answers(app.address)
             assert connection.getresponse().status == 504
+            assert _ends(app.address)
 
     def test_it_outlives_its_starter_while_another_holds_its_input(self, app: SandboxApp) -> None:
         with subprocess.Popen(
@@ -188,14 +183,14 @@ class TestForAPerson:
 
             assert Person(origin).sign_in("normal").status == 200
             shown.send_signal(signal.SIGINT)
-            rest, complaints = shown.communicate(timeout=10)
+            rest, complaints = shown.communicate(timeout=PATIENT)
 
             assert (rest, complaints, shown.returncode) == (b"", b"", 0)
 
     def test_a_port_that_is_taken_is_an_error_in_one_line(self, app: SandboxApp) -> None:
         asked = [sys.executable, "-m", "surehand.shell.sandbox", "--port", str(app.address.port)]
 
-        ended = subprocess.run(asked, capture_output=True, check=False, timeout=30)
+        ended = subprocess.run(asked, capture_output=True, check=False, timeout=PATIENT)
 
         assert ended.returncode == 1
         assert ended.stdout == b""

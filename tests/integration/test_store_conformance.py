@@ -257,13 +257,7 @@ class TestThreads:
         assert 1 == sum(isinstance(each, Start) for each in decisions)
 
     def test_a_store_without_a_guard_is_caught(self) -> None:
-        def starts_twice_or_breaks() -> bool:
-            try:
-                return threads_race(UnguardedStore(), threads=4, rounds=25)["reserved"] > 25
-            except RuntimeError:  # one thread looked through what another was changing
-                return True
-
-        assert any(starts_twice_or_breaks() for _ in range(20))
+        assert threads_race(UnguardedStore(), threads=4, rounds=1)["reserved"] > 1
 
 
 class TestHistory:

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 from attrs import define, field, frozen
 
+from support.browser import eventually
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.bundle import Bundle
 from surehand.core.workflow.commands import (
@@ -44,8 +45,8 @@ from surehand.core.workflow.source import JsonRecords
 from surehand.core.workflow.target import Target, TargetKind
 from surehand.shell.engines.base import AppTarget
 
-#: Seconds for an answer that is expected to come, and for one that is expected not to come.
-PATIENT = 10.0
+#: Seconds for an answer that is expected to come, also from a busy machine, and for one that is expected not to come.
+PATIENT = 60.0
 IMPATIENT = 0.25
 
 _VOID = {"meta", "link", "input", "br"}
@@ -174,21 +175,21 @@ class Person:
 
     def open(self, path: str) -> Answer:
         """Open a path and follow redirects."""
-        return self._follow("GET", path, None, PATIENT)
+        return self._follow("GET", path, None)
 
-    def send(self, path: str, members: Mapping[str, str], timeout: float = PATIENT) -> Answer:
+    def send(self, path: str, members: Mapping[str, str]) -> Answer:
         """Send a form and follow redirects."""
-        return self._follow("POST", path, urlencode(members).encode(), timeout)
+        return self._follow("POST", path, urlencode(members).encode())
 
     def sign_in(self, scenario: str, user: str = "Surehand Sandbox") -> Answer:
         """Sign in to a scenario."""
         return self.send("/sign-in", {"user": user, "scenario": scenario})
 
-    def save(self, note: str, referral: str = "r-104", urgency: str = "Routine", timeout: float = PATIENT) -> Answer:
+    def save(self, note: str, referral: str = "r-104", urgency: str = "Routine") -> Answer:
         """Save a note."""
-        return self.send(f"/referrals/{referral}/notes", {"note": note, "urgency": urgency}, timeout)
+        return self.send(f"/referrals/{referral}/notes", {"note": note, "urgency": urgency})
 
-    def _follow(self, method: str, path: str, body: bytes | None, timeout: float) -> Answer:
+    def _follow(self, method: str, path: str, body: bytes | None) -> Answer:
         for _ in range(5):
             headers = {"Cookie": self.cookie} if self.cookie else {}
             answer = ask(
@@ -197,7 +198,6 @@ class Person:
                 path,
                 body=body,
                 headers=headers | (FORM if body is not None else {}),
-                timeout=timeout,
             )
             if "set-cookie" in answer.headers:
                 self.cookie = answer.headers["set-cookie"].partition(";")[0]
@@ -210,11 +210,19 @@ class Person:
 
 @define
 class PlainPerformer:
-    """Performs the machine's commands on the real app with a plain client; it has no fence and no boundary."""
+    """Performs the machine's commands on the real app with a plain client; it has no fence and no boundary.
+
+    Args:
+        bundle: The workflow.
+        target: The app.
+        answers: Whether the app answers a save. From one that does not, nothing is waited for after that.
+    """
 
     bundle: Bundle
     target: AppTarget
+    answers: bool = True
     person: Person = field(init=False)
+    _patience: float = field(init=False, default=PATIENT)
     _values: dict[int, str] = field(init=False, factory=dict[int, str])
 
     def __attrs_post_init__(self) -> None:
@@ -283,33 +291,50 @@ class PlainPerformer:
         if node.tag == "a":
             self._show(node.attributes["href"])
         else:
-            self._submit(node, PATIENT)
+            self.person.send(*self._filled(node))
+            self._values.clear()
         return Done()
 
     def _save(self, target: Target, row: str | None) -> Observation:
         node = self._find(target, row)
         assert isinstance(node, Node)
-        try:
-            self._submit(node, IMPATIENT)
-        except TimeoutError:
-            return SaveObserved(Delivery.UNKNOWN, 0, boundary=BoundaryAnswer.GRANTED)
+        path, members = self._filled(node)
+        self._values.clear()
+        if not self.answers:
+            return self._save_without_answer(path, members)
+        self.person.send(path, members)
         return SaveObserved(Delivery.SENT_ONCE, 0, boundary=BoundaryAnswer.GRANTED)
 
-    def _submit(self, button: Node, timeout: float) -> None:
+    def _save_without_answer(self, path: str, members: Mapping[str, str]) -> Observation:
+        """Send a form and give up, but not before the app has it: one whose client is gone early is no form to it."""
+        oracle = Oracle(self.target)
+        stored = len(oracle.notes())
+        with held_form(self.person, path, members) as connection:
+            assert eventually(lambda: len(oracle.notes()) > stored)
+            self._patience = IMPATIENT
+            answered = is_answered(connection)
+        delivery = Delivery.SENT_ONCE if answered else Delivery.UNKNOWN
+        return SaveObserved(delivery, 0, boundary=BoundaryAnswer.GRANTED)
+
+    def _filled(self, button: Node) -> tuple[str, dict[str, str]]:
+        """Where the form of a button goes, and what it says."""
         (form,) = [form for form in self.person.page.all("form") if button in form.walk()]
         assert form.attributes["method"] == "post"
         fields = form.all("input", "select", "textarea")
         # A browser sends the line ends of a text area as two characters.
         members = {each.attributes["name"]: self._value(each).replace("\n", "\r\n") for each in fields}
-        self.person.send(form.attributes["action"], members, timeout)
-        self._values.clear()
+        return form.attributes["action"], members
 
     def _records(self) -> Observation:
         source = self.bundle.read_back.source
         assert isinstance(source, JsonRecords)
         try:
             answer = ask(
-                self.target.record_origin, "GET", source.path, headers=self.target.record_headers, timeout=IMPATIENT
+                self.target.record_origin,
+                "GET",
+                source.path,
+                headers=self.target.record_headers,
+                timeout=self._patience,
             )
         except TimeoutError:
             return RecordsUnavailable()
@@ -369,10 +394,28 @@ class Oracle:
 
 
 @contextmanager
-def held_save(person: Person, note: str) -> Generator[http.client.HTTPConnection]:
-    """Send a note on a connection that stays open, and do not wait for the answer."""
+def held_form(person: Person, path: str, members: Mapping[str, str]) -> Generator[http.client.HTTPConnection]:
+    """Send a form on a connection that stays open, and do not wait for the answer."""
     connection = http.client.HTTPConnection(person.origin.removeprefix("http://"), timeout=PATIENT)
-    body = urlencode({"note": note, "urgency": "Routine"})
-    connection.request("POST", "/referrals/r-104/notes", body, {"Cookie": person.cookie, **FORM})
+    connection.request("POST", path, urlencode(members), {"Cookie": person.cookie, **FORM})
     with closing(connection):
         yield connection
+
+
+@contextmanager
+def held_save(person: Person, note: str, oracle: Oracle) -> Generator[http.client.HTTPConnection]:
+    """A save that hangs: the app has stored the note, and its connection stays open for a block."""
+    form = {"note": note, "urgency": "Routine"}
+    with held_form(person, "/referrals/r-104/notes", form) as connection:
+        assert eventually(lambda: oracle.count(note) == 1)
+        yield connection
+
+
+def is_answered(connection: http.client.HTTPConnection) -> bool:
+    """Whether an answer comes, in a time in which one would that is there."""
+    connection.sock.settimeout(IMPATIENT)
+    try:
+        connection.getresponse()
+    except TimeoutError:
+        return False
+    return True

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -121,9 +122,23 @@ MOVES: Final[dict[str, Callable[[RunStore, int, int], int]]] = {
 class UnguardedStore(MemoryStore):
     """Lets threads come between looking and acting, which the suite has to catch."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._looked: Final = Counter[str]()
+        self._met: Final = threading.Condition()
+
     def reserve(self, draft: RunRecord) -> Decision:
         """Look, and then act, with no guard held in between."""
         decision = decide(self.attempts(draft.request_key), draft)
+        self._meet(draft.request_key)
         if isinstance(decision, Start):
-            self._add(decision.record)
+            with self._guard:
+                self._add(decision.record)
         return decision
+
+    def _meet(self, key: str) -> None:
+        """Wait until another thread looked as well, so that the control does not depend on luck."""
+        with self._met:
+            self._looked[key] += 1
+            self._met.notify_all()
+            assert self._met.wait_for(lambda: self._looked[key] > 1, 60)

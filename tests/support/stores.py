@@ -484,6 +484,6 @@ def opens_naive(folder: Path) -> RunStore:
 def _meet(path: Path) -> None:
     """Wait until another process looked as well, so that the control does not depend on luck."""
     path.with_suffix(f".looked-{os.getpid()}").touch()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while len(list(path.parent.glob(f"{path.stem}.looked-*"))) < 2 and time.monotonic() < end:
         time.sleep(0.001)
