@@ -40,9 +40,9 @@ from surehand.shell.store.base import RunStore
 HOUR: Final = 3_600
 DAY: Final = 86_400
 
-#: Seconds that a wait of a cell is to last, and the most that it may.
+#: Seconds that a wait of a cell is to last, and the most that it may, also on a busy machine.
 WAIT: Final = 0.15
-LATEST: Final = 10.0
+LATEST: Final = 60.0
 
 #: Cells of the short profile.
 SHORT_CELLS: Final = 24

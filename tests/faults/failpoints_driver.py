@@ -46,8 +46,8 @@ from surehand.shell.store.base import StoreError, StoreUnavailableError
 REQUEST: Final = "entry-1"
 OTHER: Final = "a-new-entry"
 
-#: Seconds that one part of a cell may take.
-LIMIT: Final = 60.0
+#: Seconds that one part of a cell may take, with all that it waits for.
+LIMIT: Final = 240.0
 
 #: Seconds that another process waits for a run that is held.
 GLANCE: Final = 0.05

@@ -28,8 +28,8 @@ from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.store import open_restored
 from surehand.shell.store.restored import accept_restored
 
-#: Seconds that one order may take.
-LIMIT: Final = 60.0
+#: Seconds that one order may take, with all that it waits for.
+LIMIT: Final = 240.0
 
 #: The premises by the name of their store.
 OPENS: Final[dict[str, OpensPremises]] = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from support.service import DEADLINE, DONE, INPUTS, Bench, BrokenStore, FakeExecutor, comes_true, held
+from support.service import DEADLINE, DONE, INPUTS, Bench, BrokenStore, FakeExecutor, comes_true, held, wait_for
 from surehand.core.outcome.evidence import Phase
 from surehand.core.outcome.reasons import Outcome, Reason, RecordChanged
 from surehand.core.outcome.result import CallFacts, EngineName, FailedCheck, Mode, project
@@ -164,7 +164,11 @@ class TestABurstOfTwoProcessesIsOneRun:
             assert process.stdin is not None
             process.stdin.write("go")
             process.stdin.flush()
-        answers = [tuple(answer) for process in processes for answer in json.loads(process.communicate(timeout=60)[0])]
+        answers = [
+            tuple(answer)
+            for process in processes
+            for answer in json.loads(process.communicate(timeout=2 * DEADLINE)[0])
+        ]
 
         assert 20 == len(answers)
         assert 1 == len({run_id for run_id, _, _ in answers})
@@ -296,6 +300,8 @@ class TestAWaitOutlivesAStoreThatFailsForATime:
         left = bench.left_behind(Phase.DELIVERING, owner.token)
         waiting = bench.service.watch(left.run_id)
         bench.broken.failing.add("load")
+        # A look that began before may end now; the next one fails, and so does every one after it.
+        wait_for(bench.broken.failed)
         owner.release()
         with pytest.raises(TimeoutError):
             waiting.result(0.3)

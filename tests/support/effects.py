@@ -37,8 +37,8 @@ from surehand.shell.store.claims import ClaimStore
 WORKFLOW: Final = "add_triage_note"
 INPUTS: Final = {"note": "Seen today.", "sandbox_case": "normal"}
 
-#: Seconds that an answer is waited for.
-PATIENCE: Final = 20.0
+#: Seconds that an answer is waited for, also on a busy machine.
+PATIENCE: Final = 60.0
 
 OpensPremises = Callable[[Path], Premises]
 
