@@ -180,6 +180,8 @@ class TestEachStepIsSomebodys:
             with patient_site() as site:
                 async with an_agent(tmp_path, site, screens=Screens.UNSCRUBBED) as agent:
                     await agent.call("start_record")
+                    # The page's own script has what it asks for, so that whatever is asked later is somebody's act.
+                    await agent.page.wait_for_function("shown.textContent !== ''")
                     link = await agent.node("link")
                     await agent.call("pause_for_input")
                     refused = [

@@ -9,7 +9,7 @@ from typing import Final
 from attrs import frozen
 
 #: Seconds that one command may take.
-DEADLINE: Final = 90
+DEADLINE: Final = 240
 
 
 @frozen

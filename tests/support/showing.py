@@ -134,4 +134,4 @@ async def an_agent(
 
 def showing(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a scenario to its end, within a bound."""
-    asyncio.run(asyncio.wait_for(scenario(), 280))
+    asyncio.run(asyncio.wait_for(scenario(), 560))

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,11 @@ from typing import Final
 from attrs import frozen
 
 #: Seconds in which a command has to come to its next question, or to its end.
-DEADLINE: Final = 90
+DEADLINE: Final = 240
+
+#: What a shell at a terminal leaves to a command as the system has it. One without a terminal may have it ignored, and
+#: a key that sends such a signal would be lost.
+_OF_A_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 
 
 @frozen
@@ -31,6 +36,8 @@ def at_terminal(home: Path, *arguments: str, answers: tuple[tuple[str, str], ...
     """
     child, screen = pty.fork()
     if child == 0:  # pragma: no cover - in the other process
+        for number in _OF_A_TERMINAL:
+            signal.signal(number, signal.SIG_DFL)
         os.chdir(home)
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
         os.execve(sys.executable, [sys.executable, "-P", "-m", "surehand", *arguments], environment)  # noqa: S606 - ours
