@@ -11,13 +11,14 @@ import argparse
 import importlib
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum, unique
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,9 @@ from attrs import field, frozen
 Saved = Mapping[str, object]
 
 _FOLDER: Final = Path(__file__).parent
+
+#: Below those that Linux gives away by itself, and above those that are known by a name.
+_PORTS: Final = range(20_000, 32_000)
 
 #: A first start installs the app; the slowest builds native parts for many minutes.
 _START_SECONDS: Final = 2_400
@@ -114,10 +118,12 @@ def cache_folder() -> Path:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A port of loopback that nobody listens on, and that the system gives to nobody who asks it for any port."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def channel(json: JsonReader, databases: DatabaseReader | None = None) -> Record
 
 def read(  # noqa: PLR0913 - the parts of one read
     origin: str,
-    seconds: float = 5.0,
+    seconds: float = 60.0,
     headers: dict[str, str] | None = None,
     *,
     source: JsonRecords = LIST,
@@ -207,7 +207,7 @@ class TestDatabases:
             made.commit()
         return path
 
-    def look(self, path: str, source: DatabaseRecords = VIEW, seconds: float = 5.0) -> Records | RecordsUnavailable:
+    def look(self, path: str, source: DatabaseRecords = VIEW, seconds: float = 60.0) -> Records | RecordsUnavailable:
         reader = DatabaseReader({"clinic": path})
         return asyncio.run(channel(cast("JsonReader", None), reader).read(ReadRecords(source), seconds))
 

@@ -12,6 +12,7 @@ from typing import Self
 import pytest
 
 from support.folders import run_python, second_path
+from surehand.shell.clock import SystemClock
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError, fingerprint_key, new_run_id, new_token
 from surehand.shell.locks import Gate, LockTimeoutError, OwnerLock, boot_id, is_alive
@@ -182,6 +183,14 @@ class Ticks:
         self.seconds += seconds
 
 
+class Unhurried(SystemClock):
+    """A clock by which no time passes, however long somebody sleeps."""
+
+    def monotonic(self) -> float:
+        """Always the same."""
+        return 0.0
+
+
 class TestTurns:
     """One turn at a time, and nobody waits for ever."""
 
@@ -232,17 +241,20 @@ class TestTurns:
     def test_one_who_waits_goes_before_one_who_had_a_turn(self, tmp_path: Path) -> None:
         order: list[str] = []
 
+        # A line that does not move is passed by after a moment, in which a busy machine may let nobody move.
+        gate = Gate(tmp_path / "lock", clock=Unhurried())
+
         def wait_for_a_turn() -> None:
-            with Gate(tmp_path / "lock").turn():
+            with gate.turn():
                 order.append("waited")
 
         waiting = threading.Thread(target=wait_for_a_turn)
-        with Gate(tmp_path / "lock").turn():
+        with gate.turn():
             waiting.start()
             folder = os.open(tmp_path, os.O_RDONLY)
             while _is_free(folder):
                 waiting.join(0.001)
-        with Gate(tmp_path / "lock").turn():
+        with gate.turn():
             order.append("again")
         waiting.join()
         os.close(folder)
