@@ -4,7 +4,7 @@ Laws of this module:
 
 - The racers use services and stores of their own; some of them reach the folder through a second mount.
 - A round is judged by the saves that the app saw, by what the store holds in the end, and by every answer.
-- Nobody waits for luck to catch a control: each one is wrong in every round in which it is first.
+- Nobody waits for luck to catch a control: each one is wrong in every round, whoever comes first.
 """
 
 import json
@@ -385,7 +385,7 @@ COURSES: Final[dict[str, tuple[Course, ...]]] = {
 }
 
 #: Rounds of each control.
-_CONTROL_ROUNDS: Final = 12
+_CONTROL_ROUNDS: Final = 3
 
 
 @define
@@ -479,7 +479,7 @@ def _no_compare_and_set(course_field: Field) -> Control:
     racers.open(site, "no compare-and-set")
     caught = [what for what in course_field.play(boundary, racers, site, _CONTROL_ROUNDS) if "after a save" in what]
     evidence = f"{len(caught)} runs settled as not written after a save in {_CONTROL_ROUNDS} rounds"
-    return Control("a sweep without compare-and-set", bool(caught), evidence)
+    return Control("a sweep without compare-and-set", len(caught) >= _CONTROL_ROUNDS, evidence)
 
 
 def _process_numbers(course_field: Field) -> Control:
