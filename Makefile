@@ -94,8 +94,9 @@ properties: $(VENV)/.tests
 	@$(BIN)/coverage run -m pytest tests/properties -q
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report --include='*/surehand/core/*' --fail-under=100 --skip-covered --show-missing
 
+# Half of their time is waiting for browsers and processes, so there are more of them than cores; the longest begin first.
 integration: $(VENV)/.tests
-	@$(BIN)/pytest tests/integration tests/faults -q -n 2 --dist loadfile
+	@$(BIN)/pytest tests/faults tests/integration -q -n 4 --dist loadfile --no-loadscope-reorder
 
 audit: $(VENV)/.demo
 	@$(BIN)/surehand audit
