@@ -13,6 +13,7 @@ import pytest
 
 from support.fence_rig import (
     FORM,
+    PATIENCE,
     SIGN_IN,
     Bench,
     Boundary,
@@ -33,7 +34,7 @@ from surehand.core.workflow.target import QueryPart
 from surehand.shell.fence.client import Fence, FenceRun, FenceUnavailableError
 from surehand.shell.fence.journal import journal_path, read_delivery, run_of_journal
 
-WAIT_MS = 5_000
+WAIT_MS = 60_000
 JSON = "application/json"
 MULTIPART = "multipart/form-data"
 READS = WriteRoute("POST", "/ok", JSON, operation=GraphqlRead())
@@ -210,7 +211,7 @@ class Socket:
     async def has_ended(self) -> bool:
         """Wait until the connection ends."""
         with contextlib.suppress(OSError):
-            while await within(10, self.reader.read(65_536)):
+            while await within(PATIENCE, self.reader.read(65_536)):
                 pass
         return True
 
@@ -223,7 +224,7 @@ async def socket(it: Rig, path: str = "/socket/7", *headers: str, method: str = 
     lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", *(headers or OPENING), "", ""]
     try:
         writer.write("\r\n".join(lines).encode())
-        yield Socket(await within(10, reader.readuntil(b"\r\n\r\n")), reader, writer)
+        yield Socket(await within(PATIENCE, reader.readuntil(b"\r\n\r\n")), reader, writer)
     finally:
         await hang_up(writer)
 
@@ -243,7 +244,7 @@ class TestConfirmedWebsockets:
                 assert status(opened.answer) == 101
                 assert b"dxvtd7RkCZOBKpRmx9hzOxiVoNY=" not in opened.answer
                 assert b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in opened.answer
-                assert GREETING == await within(10, opened.reader.readexactly(len(GREETING)))
+                assert GREETING == await within(PATIENCE, opened.reader.readexactly(len(GREETING)))
                 assert sent == b"".join(it.server.frames)
                 assert FenceCounts(sockets=1) == await it.run.counts()
 

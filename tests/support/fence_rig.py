@@ -6,7 +6,7 @@ import secrets
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Coroutine
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from attrs import define, frozen
@@ -21,6 +21,10 @@ SIGN_IN = WriteRoute("POST", "/sign-in", FORM)
 SAVE = WriteRoute("POST", "/*", FORM)
 
 _T = TypeVar("_T")
+
+
+#: Seconds after which a test gives up on what has to come, also on a busy machine.
+PATIENCE: Final = 60.0
 
 
 async def within(seconds: float, work: Awaitable[_T]) -> _T:
@@ -116,7 +120,7 @@ async def exchange(proxy_url: str, data: bytes) -> bytes:
     try:
         writer.write(data)
         with contextlib.suppress(OSError):
-            while chunk := await within(10, reader.read(65_536)):
+            while chunk := await within(PATIENCE, reader.read(65_536)):
                 received += chunk
     finally:
         await hang_up(writer)
@@ -127,7 +131,7 @@ async def tunnel(proxy_url: str, host: str) -> tuple[bytes, asyncio.StreamReader
     """Ask for a tunnel; the first line of the answer, and the connection."""
     reader, writer = await open_proxy(proxy_url)
     writer.write(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    head = await within(10, reader.readuntil(b"\r\n\r\n"))
+    head = await within(PATIENCE, reader.readuntil(b"\r\n\r\n"))
     return head.partition(b"\r\n")[0], reader, writer
 
 
@@ -180,9 +184,9 @@ class Bench:
         self.runner.close()
 
 
-async def until_refused(proxy_url: str, seconds: float = 10.0) -> None:
+async def until_refused(proxy_url: str) -> None:
     """Wait until the proxy's port takes no connection any more."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 _, writer = await open_proxy(proxy_url)

@@ -165,7 +165,7 @@ class OriginServer:
         for writer in self._sockets:
             writer.close()
 
-    async def until(self, holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> None:
         """Wait until something holds about what arrived.
 
         Raises:
