@@ -144,6 +144,8 @@ class TestAnEndOfAStep:
         assert end.success is (result.outcome is Outcome.DONE)
         assert end.outcome is result.outcome or result.record_changed is not RecordChanged.NO
         assert {each.name for each in end.outputs} == RUN_OUTPUTS
+        ended = end.outcome is Outcome.DID_NOT_RUN and not result.safe_to_retry
+        assert (end.failure is StepFailure.NOT_AGAIN) is ended
 
     def test_what_each_says(self) -> None:
         found = (Binding("a", "secret"),)

@@ -266,6 +266,22 @@ class TestInOrder:
 
         assert f"{RUN_ID}.a.2" == getattr(asked(step), "request_id", None)
 
+    @pytest.mark.parametrize("between", [(), ("b",)], ids=["at once", "by another step"])
+    def test_what_must_not_be_made_again_is_not_asked_for_again(self, between: tuple[str, ...]) -> None:
+        back = (evolve(wait(name), next_step_id="a") for name in between)
+        plan = begun(write("a", if_failed=(*between, "a")[0], max_visits=3), *back)
+        step = ended(plan, stopped(StepFailure.NOT_AGAIN))
+        for _ in between:
+            step = checked(step, holds=True)
+
+        assert (RunStatus.FAILED, "a", ()) == (step[0].status, step[0].current_step_id, step[1])
+        assert Outcome.DID_NOT_RUN is outcome_of(step[0]).outcome
+
+    def test_what_must_not_be_made_again_leads_elsewhere(self) -> None:
+        step = ended(begun(write("a", if_failed="b"), write("b")), stopped(StepFailure.NOT_AGAIN))
+
+        assert f"{RUN_ID}.b.1" == getattr(asked(step), "request_id", None)
+
     def test_a_limit_of_visits_stops_the_run(self) -> None:
         plan = definition(evolve(write("a", max_visits=2), next_step_id="a"))
         step = ended(ended(begun(plan=plan), SAVED), SAVED)

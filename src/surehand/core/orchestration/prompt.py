@@ -38,6 +38,7 @@ from surehand.core.orchestration.goals import (
 from surehand.core.orchestration.task import Task
 from surehand.core.orchestration.text import Bindings, by_name, filled
 from surehand.core.privacy import looks_like_identifier
+from surehand.core.strict_json import strict_json
 from surehand.core.wire import to_wire
 
 #: The most bytes of what a model is shown beside the fixed words.
@@ -297,13 +298,6 @@ def _parsed(answer: str) -> object:
         return None
     fenced = _FENCED.fullmatch(answer)
     try:
-        return json.loads(answer if fenced is None else fenced[1], object_pairs_hook=_members)
+        return strict_json(answer if fenced is None else fenced[1])
     except (ValueError, RecursionError):
         return None
-
-
-def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name stands twice")
-    return members

@@ -30,6 +30,7 @@ class StepFailure(Enum):
     """Why a step did not succeed; a closed vocabulary."""
 
     NOT_DONE = "not_done"
+    NOT_AGAIN = "not_again"
     TIMED_OUT = "timed_out"
     VARIABLE_MISSING = "variable_missing"
     INVALID_INPUT = "invalid_input"
@@ -176,10 +177,18 @@ def end_of_run(result: RunResult) -> StepEnd:
     return StepEnd(
         outcome=Outcome.NOT_SURE_IF_SAVED if said_nothing_written else result.outcome,
         record_changed=result.record_changed,
-        failure=None if result.outcome is Outcome.DONE else StepFailure.NOT_DONE,
+        failure=_failure_of_run(result),
         reference=result.run_id,
         outputs=tuple(Binding(name, text) for name, text in facts.items()),
     )
+
+
+def _failure_of_run(result: RunResult) -> StepFailure | None:
+    """Why a run is no success; one that wrote nothing, and that nobody may repeat (a person rejected it), says so."""
+    if result.outcome is Outcome.DONE:
+        return None
+    ended = result.outcome is Outcome.DID_NOT_RUN and result.record_changed is RecordChanged.NO
+    return StepFailure.NOT_AGAIN if ended and not result.safe_to_retry else StepFailure.NOT_DONE
 
 
 def end_as_told(result: RunResult | None, reference: str) -> StepEnd:

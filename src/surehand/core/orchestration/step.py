@@ -9,7 +9,8 @@ Laws of this module:
   lets it run.
 - A restored run acts no more by itself: each of its actions is looked up, and only the end of one that is known counts.
 - A step in doubt stops the run for a person, whatever the definition says.
-- A step that may have written, or waits for a person, is never entered again: its next visit would be another request.
+- A step that may have written, or waits for a person, or was ended by one, is never entered again: its next visit would
+  be another request.
 """
 
 from typing import Final, TypeGuard, assert_never
@@ -323,8 +324,9 @@ def _entered(run: WorkflowRun, target: str, now: Moment) -> WorkflowRun:
         step_timer=Timer.begun(now),
         status=RunStatus.CANCELED if run.cancel_asked else RunStatus.RUNNING,
     )
-    if _is_open(run, target):
-        return evolve(there, status=RunStatus.NEEDS_PERSON)
+    bar = _bar(run, target)
+    if bar is not None:
+        return evolve(there, status=bar)
     limit = run.pinned.step(target).max_visits
     if len(run.step_results) < MAX_RESULTS and (limit is None or visit <= limit):
         return there
@@ -332,10 +334,14 @@ def _entered(run: WorkflowRun, target: str, now: Moment) -> WorkflowRun:
     return evolve(there, step_results=(*run.step_results, too_often), status=RunStatus.FAILED)
 
 
-def _is_open(run: WorkflowRun, step_id: str) -> bool:
-    """Whether what became of the latest visit of a step is for a person to say."""
-    visits = (each.end.outcome for each in reversed(run.step_results) if each.step_id == step_id)
-    return next(visits, None) in _FOR_A_PERSON
+def _bar(run: WorkflowRun, step_id: str) -> RunStatus | None:
+    """How the run ends at a step whose latest visit left something to a person, or must not be made again."""
+    latest = next((each.end for each in reversed(run.step_results) if each.step_id == step_id), None)
+    if latest is None:
+        return None
+    if latest.outcome in _FOR_A_PERSON:
+        return RunStatus.NEEDS_PERSON
+    return RunStatus.FAILED if latest.failure is StepFailure.NOT_AGAIN else None
 
 
 def _with_outputs(run: WorkflowRun, end: StepEnd) -> tuple[Binding, ...]:
