@@ -21,6 +21,7 @@ from typing import Final, cast
 from attrs import frozen
 
 from surehand.core.schema import is_unicode
+from surehand.core.strict_json import strict_json
 
 #: Our entry's name in every client.
 ENTRY: Final = "surehand"
@@ -146,18 +147,7 @@ def _object(value: object) -> dict[str, object]:
 
 
 def _strict_json(text: str) -> dict[str, object]:
-    return _object(json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_refuse, parse_float=_finite))
-
-
-def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name is repeated")
-    return found
-
-
-def _refuse(_constant: str) -> None:
-    raise ValueError("not a number of JSON")
+    return _object(strict_json(text, parse_float=_finite))
 
 
 def _finite(text: str) -> float:

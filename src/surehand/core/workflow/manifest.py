@@ -32,6 +32,7 @@ from surehand.core.signature import (
     sign,
     signed_form,
 )
+from surehand.core.strict_json import strict_json
 from surehand.core.workflow.bundle import Bundle, bundle_digest, parse_bundle
 from surehand.core.workflow.card import Card, CardWarning, choose_card, default_card
 from surehand.core.workflow.envelope import close, is_closed, open_closed
@@ -213,20 +214,9 @@ def take_materials(files: Mapping[str, bytes], passphrase: bytes | None) -> Resu
 def parse_json(text: bytes) -> Result[object, None]:
     """A JSON value in UTF-8 in which every object has each name once, and every number is one."""
     try:
-        return Success(json.loads(text.decode(), object_pairs_hook=_each_name_once, parse_constant=_no_constant))
+        return Success(strict_json(text.decode()))
     except (ValueError, RecursionError):
         return Failure(None)
-
-
-def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name is repeated")
-    return found
-
-
-def _no_constant(_: str) -> object:
-    raise ValueError("not a number of JSON")
 
 
 def _files(bundle: Bundle, materials: Materials, protection: Protection, made_by: str) -> dict[str, bytes]:

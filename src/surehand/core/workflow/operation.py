@@ -11,13 +11,13 @@ The grammars: GraphQL specification, section 2 (lexical tokens, documents), and 
 ``multipart/form-data`` and the URL standard for ``application/x-www-form-urlencoded``; RFC 8259 for JSON.
 """
 
-import json
 import re
 from functools import cached_property
 from typing import Final, assert_never, cast
 
 from attrs import field, frozen
 
+from surehand.core.strict_json import strict_json
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember, Operation
 
 #: What is read at the most: bytes of a text, fields of a form, characters of a GraphQL document.
@@ -258,20 +258,9 @@ def _json(content_type: str, body: bytes) -> object:
 
 def _parsed(text: str | None) -> object:
     try:
-        return None if text is None else json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return None if text is None else strict_json(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a member is repeated")
-    return members
-
-
-def _no_number(_name: str) -> object:
-    raise ValueError("not a number of JSON")
 
 
 # GraphQL

@@ -24,6 +24,7 @@ from urllib.parse import quote
 from attrs import Factory, field, frozen
 
 from surehand.core.schema import is_unicode
+from surehand.core.strict_json import strict_json
 from surehand.core.workflow.commands import Record, Records
 from surehand.core.workflow.fence import parse_origin
 from surehand.core.workflow.reach import Proxy, UnsupportedProxy, proxy_for
@@ -172,32 +173,13 @@ def parse(body: bytes) -> object:
         ValueError: The answer is not strict JSON in UTF-8, or repeats a member.
         RecursionError: It is nested beyond all reason.
     """
-    answer: object = json.loads(
-        body.decode("utf-8"),
-        parse_int=_Literal,
-        parse_float=_Literal,
-        parse_constant=_refuse,
-        object_pairs_hook=_members_once,
-    )
-    return answer
+    return strict_json(body.decode("utf-8"), parse_int=_Literal, parse_float=_Literal)
 
 
 class _Literal(str):
     """The text of a JSON number."""
 
     __slots__ = ()
-
-
-def _refuse(_constant: str) -> object:
-    """NaN and the infinities are no JSON."""
-    raise UnusableAnswerError
-
-
-def _members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise UnusableAnswerError
-    return members
 
 
 def _items(answer: object, path: str, *, wrapped: bool = True) -> list[object]:
