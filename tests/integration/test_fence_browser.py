@@ -11,14 +11,14 @@ from playwright.async_api import Browser, Page, ProxySettings
 from playwright.async_api import Error as PlaywrightError
 
 from support.fence_browser import BrowserBench
-from support.fence_rig import Rig, rig
+from support.fence_rig import PATIENCE, Rig, rig
 from support.origin_server import make_authority, origin_server
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.fence import FenceVerdict
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, WriteRoute
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserBench]:
 
 async def until_stopped(it: Rig, at_least: int = 1) -> None:
     """Wait until the fence has stopped so many writes."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (await it.run.counts()).stopped_writes < at_least:  # noqa: ASYNC110  the fence is another process
             await asyncio.sleep(0.02)
 
@@ -176,7 +176,7 @@ class TestNothingLeavesBesideTheFence:
         port = transport.get_extra_info("sockname")[1]
         gathering = asyncio.ensure_future(page.evaluate(CONNECT_BY_UDP, port))
         first = asyncio.ensure_future(received.wait())
-        await asyncio.wait({gathering, first}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({gathering, first}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         for task in (gathering, first):
             task.cancel()
         await asyncio.gather(gathering, first, return_exceptions=True)
@@ -383,7 +383,7 @@ class TestOneAddressInTheBrowser:
                 sent = "fetch('/drafts', {method: 'POST', body: 'x'}).then(r => r.status)"
 
                 assert (True, 403) == (await page.evaluate(beacon), await page.evaluate(sent))
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     while (await it.run.counts()).blocked_writes < 2:  # noqa: ASYNC110  the fence is another process
                         await asyncio.sleep(0.02)
                 assert (0, []) == ((await it.run.counts()).stopped_writes, it.server.writes)

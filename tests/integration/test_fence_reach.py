@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.browser import family, note_job, note_site, reserved
+from support.browser import PATIENT, SHORT, family, note_job, note_site, reserved
 from support.connect_proxy import connect_proxy
-from support.fence_rig import FORM, Bench, exchange, request, trusting, tunnel, within
+from support.fence_rig import FORM, PATIENCE, Bench, exchange, request, trusting, tunnel, within
 from support.http2_server import http2_server
 from support.origin_server import OriginServer, TestAuthority, hang_up, origin_server
 from surehand.core.outcome.evidence import Delivery
@@ -52,7 +52,7 @@ async def look(bench: Bench, origin: str, proxies: ProxySettings | None = None) 
     dialer = Dialer(upstream_context(authority), proxies or ProxySettings())
     parsed = parse_origin(origin)
     assert isinstance(parsed, Origin)
-    return await within(10, examine(parsed, dialer, upstream_context(authority, http2=True)))
+    return await within(PATIENCE, examine(parsed, dialer, upstream_context(authority, http2=True)))
 
 
 #: One journal for each run, however often a fence takes the place of another in memory.
@@ -70,7 +70,7 @@ async def save_through(bench: Bench, proxies: ProxySettings, origin: str) -> tup
         read, _ = [await exchange(run.proxy_url, data) for data in (reading, saving)]
     else:
         read, _ = [await _in_tunnel(run.proxy_url, data.replace(origin.encode(), b"", 1)) for data in (reading, saving)]
-    verdict = await run.settle(5_000)
+    verdict = await run.settle(60_000)
     await fence.close()
     return read, verdict.delivery
 
@@ -81,7 +81,7 @@ async def _in_tunnel(proxy_url: str, data: bytes) -> bytes:
     writer.write(data)
     answer = b""
     with contextlib.suppress(OSError):
-        answer = await within(10, reader.read())
+        answer = await within(PATIENCE, reader.read())
     await hang_up(writer)
     return answer
 
@@ -182,9 +182,9 @@ class TestOtherProtocols:
                 await writer.start_tls(trusting(), server_hostname="127.0.0.1")
                 saving = request("POST", f"{server.origin}/ok", f"Content-Type: {FORM}", body=b"note=x")
                 writer.write(saving.replace(server.origin.encode(), b"", 1))
-                answer = await within(10, reader.read())
+                answer = await within(PATIENCE, reader.read())
                 await hang_up(writer)
-                verdict = await run.settle(5_000)
+                verdict = await run.settle(60_000)
                 await run.close()
 
                 assert await look(bench, server.origin) is Reach.REACHED
@@ -230,11 +230,11 @@ class TestOtherProtocols:
         bench.run(scenario())
 
 
-def run_note(tmp_path: Path, target: AppTarget, network: Network) -> RunResult:
+def run_note(tmp_path: Path, target: AppTarget, network: Network, limits: Limits = PATIENT) -> RunResult:
     """One run of the note workflow against an app."""
     store = MemoryStore()
     record = reserved(store, "0" * 31 + "1")
-    engine = BrowserEngine(tmp_path / "fence", limits=Limits(wait_ms=2_000), network=network)
+    engine = BrowserEngine(tmp_path / "fence", limits=limits, network=network)
     try:
         with note_site() as site:
             job = note_job(record.run_id, site, "x")
@@ -259,7 +259,7 @@ def run_in_worker(folder: Path) -> tuple[RunResult, list[bytes]]:
         target = AppTarget(origin=CLEAR, record_origin=CLEAR)
         elsewhere = Job(run_id=job.run_id, bundle=job.bundle, inputs=job.inputs, target=target)
         answer = executor.submit(record, elsewhere)
-        result = answer.result(60)
+        result = answer.result(240)
         shown = [
             Path(f"/proc/{process.number}/{what}").read_bytes()
             for process in family(os.getpid())
@@ -331,7 +331,7 @@ class TestWholeRuns:
             async with origin_server() as server:
                 server.default = "ntlm"
                 target = AppTarget(origin=server.origin, record_origin=server.origin)
-                result = await asyncio.to_thread(run_note, tmp_path, target, Network())
+                result = await asyncio.to_thread(run_note, tmp_path, target, Network(), SHORT)
 
                 assert result.reason is Reason.UNEXPECTED_SCREEN
                 assert server.writes == []
