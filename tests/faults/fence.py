@@ -98,7 +98,7 @@ class _Layer:
         cells = self._draw.some(CELLS, 6)
         self.violations += await judge(bench, cells)
         self.cells += 2 * len(cells)
-        clear = [cell for cell in cells if not cell.secure]
+        clear = [CELLS[0], *(cell for cell in cells if not cell.secure)]
         arrived = await counts_without_a_fence(clear)
         self.controls.append(
             Control("raw bytes without a fence", arrived > 0, f"{arrived} of {len(clear)} reach the server")

@@ -22,11 +22,14 @@ from surehand.shell.engines.browser.viewing import new_context
 
 _MARKS = count()
 
-#: Seconds in which a write arrives, or is stopped, when it is one that comes at once.
-SOON = 3.0
+#: Seconds in which a write arrives, or is stopped, when it is one that comes at once; also on a busy machine.
+SOON = 12.0
 
 #: Seconds for a write that the browser puts off.
-LATE = 8.0
+LATE = 20.0
+
+#: Seconds for a page to come, and for its script.
+PAGE = 30.0
 
 
 def new_mark() -> str:
@@ -113,7 +116,7 @@ class Trial:
         context = await self._context(way)
         origin = self.servers.of(secure=way.secure).origin
         with contextlib.suppress(Error, TimeoutError):
-            async with asyncio.timeout(LATE):
+            async with asyncio.timeout(PAGE):
                 page = await context.new_page()
                 await page.goto(f"{origin}/{way.page}/{mark}" if "/" in way.page else f"{origin}/{way.page}")
                 await page.evaluate(_runs(way.script), addresses(origin, mark))
@@ -122,7 +125,7 @@ class Trial:
                 await _goes_on(way.after, page, origin)
         await until(done, seconds)
         with contextlib.suppress(Error, TimeoutError):
-            async with asyncio.timeout(LATE):
+            async with asyncio.timeout(PAGE):
                 await context.close()
 
     async def _context(self, way: Way) -> BrowserContext:

@@ -51,8 +51,11 @@ async def closed(bench: BrowserBench, to: Servers, ways: Sequence[Way], decided:
             async def stopped(before: int = before) -> bool:
                 return (await it.run.counts()).stopped_writes > before
 
+            async def decided_now(mark: str = marks[way.name]) -> bool:
+                return bool(to.writes(mark)) or await stopped()
+
             seconds = LATE if way.slow and way.name in decided else SOON if way.name in decided else 0.3
-            await trial.perform(way, marks[way.name], stopped, seconds)
+            await trial.perform(way, marks[way.name], decided_now, seconds)
             if way.name in decided and way.counted and not await stopped():
                 uncounted.append(way.name)
     leaks = tuple(f"arrived through the closed fence: {name}" for name, mark in marks.items() if to.writes(mark))

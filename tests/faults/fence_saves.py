@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from attrs import define, field, frozen
 from playwright.async_api import BrowserContext, Error, FilePayload, Page
 
-from faults.fence_arena import Servers, addresses, new_mark, until
+from faults.fence_arena import PAGE, SOON, Servers, addresses, new_mark, until
 from faults.fence_cells import PRELUDE
 from support.fence_browser import BrowserBench
 from support.fence_rig import FORM, Rig, rig
@@ -23,8 +23,8 @@ from support.origin_server import ANSWERS, CLOSING, REDIRECTS, Arrival
 from surehand.core.outcome.evidence import Delivery
 from surehand.core.workflow.route import WriteRoute
 
-#: Milliseconds in which a save is answered, and how long an answer that never comes is waited for.
-WAIT_MS = 10_000
+#: Milliseconds in which a save is answered, also by a busy machine, and how long one that never comes is waited for.
+WAIT_MS = 30_000
 HUNG_MS = 1_500
 
 #: Seconds in which a browser sends again what it wants to send again.
@@ -141,14 +141,14 @@ async def perform(bench: BrowserBench, to: Servers, case: Case) -> tuple[str, ..
         page = await context.new_page()
         stage = Stage(bench, to, it, context, page, new_mark(), case.secure)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 await page.goto(f"{stage.origin}/page")
                 await case.act(stage)
         except (Error, TimeoutError) as error:
             stage.wrong.append(f"the cell broke down: {type(error).__name__}")
         finally:
             with contextlib.suppress(Error, TimeoutError):
-                await asyncio.wait_for(context.close(), 10)
+                await asyncio.wait_for(context.close(), PAGE)
         arrived = len(stage.arrived)
         if case.races and not arrived:
             stage.check(f"no arrival, and the verdict {stage.delivery}", stage.delivery is Delivery.NOT_SENT)
@@ -167,7 +167,7 @@ async def repeats(bench: BrowserBench, to: Servers, name: str) -> int:
     await page.goto(f"{origin}/page")
     source = f"([w, to]) => {{ {PRELUDE}; form(to) }}"
     await page.evaluate(source, [addresses(origin, mark), f"/{name}/{mark}"])
-    await until(lambda: len(to.writes(mark)) > 1, AGAIN * 5)
+    await until(lambda: len(to.writes(mark)) > 1, SOON)
     await context.close()
     return len(to.writes(mark))
 
@@ -196,7 +196,7 @@ def _by_fetch(name: str) -> Act:
 async def _slow(stage: Stage) -> None:
     await stage.arm("slow")
     await stage.run("(w, to) => form(to)", f"/slow/{stage.mark}")
-    await until(lambda: stage.arrived, 5)
+    await until(lambda: stage.arrived, SOON)
     server = stage.servers.of(secure=stage.secure)
     asyncio.get_running_loop().call_later(1, server.released.set)
     await stage.settle()
@@ -206,7 +206,7 @@ async def _slow(stage: Stage) -> None:
 async def _never_answered(stage: Stage) -> None:
     await stage.arm("slow")
     await stage.run("(w, to) => form(to)", f"/slow/{stage.mark}")
-    await until(lambda: stage.arrived, 5)
+    await until(lambda: stage.arrived, SOON)
     await stage.settle(HUNG_MS)
 
 
