@@ -65,6 +65,9 @@ _PHASES: Final = ("reserved", "started", "delivering", "finished")
 _MOST_RUNS: Final = 50
 _LOOK_SECONDS: Final = 0.005
 
+#: Seconds that a blow may come after the plan.
+_LATE_SECONDS: Final = 60.0
+
 #: More resumes than a run needs that nobody kills.
 _ENOUGH: Final = 4
 
@@ -293,8 +296,9 @@ def go_through(  # noqa: PLR0913, PLR0917 - what a cell says of its processes
 ) -> WorkflowRun:
     """Begin the plan or take it up, until it ended or this process is dead."""
     service = _service(folder, points, target, in_chromium=in_chromium)
+    watching = threading.Thread(target=points.blow.watch, args=(folder,), daemon=True)
     if points.blow.run:
-        threading.Thread(target=points.blow.watch, args=(folder,), daemon=True).start()
+        watching.start()
     tools = Tools((PostNote(points, target, broken == "forgets"),))
     workflows = Renaming(service) if broken == "renames" else ServedWorkflows(service)
     kind = ActsFirst if broken == "acts first" else WorkflowRunner
@@ -309,4 +313,7 @@ def go_through(  # noqa: PLR0913, PLR0917 - what a cell says of its processes
     assert isinstance(run, WorkflowRun), run
     runner.close()
     service.close()
+    if points.blow.run:
+        # The blow may come as late as this, where the ledger is seen a moment after the plan has ended.
+        watching.join(_LATE_SECONDS)
     return run

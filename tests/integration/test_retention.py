@@ -19,7 +19,7 @@ from attrs import evolve
 from support.attention import KEY, STOPPED, asked, kept, pause, pause_id
 from support.attention_machine import as_the_machine, attention
 from support.command_line import surehand
-from support.service import Bench
+from support.service import Bench, wait_for
 from support.stores import (
     BROKEN,
     DONE,
@@ -131,7 +131,7 @@ class TestALateReport:
         bench.engine.after.clear()
         bench.engine.before.set()
         ticket = bench.call()
-        assert bench.engine.crossed.wait(20)
+        wait_for(bench.engine.crossed)
         record = bench.store.load(ticket.run_id)
         assert record is not None
         answer = result_of(record, OwnerGone(Phase.DELIVERING, journaled=True))

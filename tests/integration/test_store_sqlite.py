@@ -319,7 +319,7 @@ class TestTurns:
 
         def waits(link: sqlite3.Connection) -> None:
             committing.set()
-            go_on.wait(20)
+            go_on.wait(60)
             commit(link)
 
         with closing(SqliteStore.open(tmp_path)) as store, ThreadPoolExecutor(1) as pool:
@@ -327,12 +327,12 @@ class TestTurns:
             monkeypatch.setattr(SEAM, waits)
             monkeypatch.setattr("surehand.shell.store.sqlite_file._BUSY_SECONDS", 0.05)
             delivered = pool.submit(store.begin_delivery, record.run_id, record.owner)
-            assert committing.wait(20)
+            assert committing.wait(60)
             with pytest.raises(StoreUnavailableError):
                 store.reserve(draft(2, "entry-2"))
             go_on.set()
 
-            assert delivered.result(timeout=20)
+            assert delivered.result(timeout=60)
 
     def test_are_no_use_once_the_file_is_another(self, tmp_path: Path) -> None:
         with closing(SqliteStore.open(tmp_path)) as store:

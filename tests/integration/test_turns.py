@@ -12,7 +12,7 @@ import pytest
 from attrs import define, field
 
 from support.browser import NOTE_BUNDLE
-from support.service import DONE, FakeEngine, comes_true, wait_for
+from support.service import DEADLINE, DONE, FakeEngine, comes_true, wait_for
 from surehand.core.outcome.evidence import Evidence, Refusal
 from surehand.core.request.answers import STOPPED_WHILE_WAITING
 from surehand.shell.engines.base import AppTarget, Job, RunRefusedError
@@ -103,7 +103,7 @@ class TestOneRunAtATimeAtOneApp:
             with running(TakingTurns(first, tmp_path), first):
                 waiting = pool.submit(TakingTurns(second, tmp_path).execute, job(ONE), Caller())
                 begun_meanwhile = comes_true_soon(second.entered)
-            result = waiting.result(20)
+            result = waiting.result(DEADLINE)
 
         assert begun_meanwhile is False
         assert result is DONE
@@ -149,7 +149,7 @@ class TestWhoWaitsCanStop:
         with ThreadPoolExecutor(1) as pool, running(TakingTurns(first, tmp_path), first):
             waiting = pool.submit(TakingTurns(second, tmp_path).execute, job(ONE), caller)
             caller.stop.set()
-            result = waiting.result(20)
+            result = waiting.result(DEADLINE)
 
         assert result is STOPPED_WHILE_WAITING
         assert second.jobs == []

@@ -43,7 +43,7 @@ class TestEnd:
             if program is STUBBORN:
                 process.stdout.readline()
 
-            assert end_process(process, 5.0 if program is POLITE else 0.3) == status
+            assert end_process(process, 60.0 if program is POLITE else 0.3) == status
 
     def test_one_that_has_ended_already_says_how(self) -> None:
         with child("raise SystemExit(3)") as process:
