@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -15,10 +14,10 @@ from surehand.core.wire import from_wire, to_wire
 from surehand.core.workflow.bundle import DateForm, Rule
 from surehand.core.workflow.recording import Candidate, Exchange, PageSeen, Recording, Showing
 from surehand.core.workflow.route import FormField, GraphqlOperation, GraphqlRead, JsonMember
-from surehand.shell.authoring import watching
 from surehand.shell.authoring.network import operation_of
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 from surehand.shell.engines.browser.finding import find_target, register_selectors
+from surehand.shell.engines.browser.telling import naming_script
 
 
 @pytest.fixture
@@ -84,10 +83,6 @@ class TestCounting:
 
     def test_every_way_to_every_element_of_a_varied_page(self, site: Site) -> None:
         site.pages["/page"] = CORPUS
-        folder = Path(watching.__file__).parent
-        elements = (folder.parent / "engines" / "browser" / "elements.js").read_text(encoding="utf-8")
-        names = [(folder / name).read_text(encoding="utf-8") for name in ("naming.js", "pages.js")]
-        script = "\n".join([f"const FACE = Symbol(); const elements = ({elements})();", *names])
 
         async def count() -> tuple[int, list[tuple[object, int, int]]]:
             async with async_playwright() as driver:
@@ -95,7 +90,7 @@ class TestCounting:
                 browser = await driver.chromium.launch(executable_path=find_chromium(), chromium_sandbox=may_sandbox())
                 page = await browser.new_page()
                 await page.goto(f"{site.origin}/page")
-                found = await page.evaluate(WAYS.replace("SCRIPT", script))
+                found = await page.evaluate(WAYS.replace("SCRIPT", naming_script()))
                 candidates = [from_wire(each, Candidate).unwrap() for ways in found for each in ways]
                 counts = [(each, await find_target(page, each.target).count()) for each in candidates]
                 await browser.close()

@@ -27,9 +27,8 @@ const handleOf = el => (el.checkVisibility({ visibilityProperty: true }) ? el : 
 
 const nodes = [];
 const facts = [];
-const editableTop = el => el.isContentEditable && !parentOf(el)?.isContentEditable;
 const tell = (el, parent) => {
-  const role = editableTop(el) && !roles.includes(roleOf(el)) ? 'textbox' : roleOf(el);
+  const role = isEditingHost(el) && !roles.includes(roleOf(el)) ? 'textbox' : roleOf(el);
   const isFile = el.tagName === 'INPUT' && el.type === 'file';
   if (!(roles.includes(role) && isShown(el)) || el.tagName === 'OPTION' || nodes.length >= most) return parent;
   const { left, top, width, height } = handleOf(el).getBoundingClientRect();

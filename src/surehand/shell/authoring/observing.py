@@ -7,18 +7,16 @@ Laws of this module:
 - A drawing is made of places and roles alone, in a browser context that has never seen the page.
 """
 
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve, frozen
-from playwright.async_api import ElementHandle, Error, Frame, JSHandle, Page
-from returns.pipeline import is_successful
+from playwright.async_api import ElementHandle, Error, Frame, Page
 
 from surehand.core.authoring import Projection, Role, SeenNode, SeenPage
-from surehand.core.wire import from_wire
 from surehand.core.workflow.recording import Control
+from surehand.shell.engines.browser.telling import Place, UnseenError, telling_script, told_by
 
 #: Nodes that one frame may tell.
 _MOST_IN_FRAME: Final = 2_000
@@ -29,8 +27,8 @@ _ACT_MS: Final = 10_000
 _ALL: Final = "ControlOrMeta+a"
 
 
-class UnseenError(Exception):
-    """The page does not tell what it holds."""
+#: Tells the nodes of a frame, without any text of theirs.
+_TELLING: Final = Path(__file__).with_name("observing.js")
 
 
 @frozen
@@ -38,7 +36,7 @@ class View:
     """What was seen: the nodes, and where in the page each of them is."""
 
     page: SeenPage
-    places: tuple[tuple[JSHandle, int], ...]
+    places: tuple[Place, ...]
 
     @classmethod
     def empty(cls) -> "View":
@@ -66,14 +64,6 @@ class View:
                 continue
 
 
-@cache
-def _script() -> str:
-    here = Path(__file__).parent
-    elements = (here.parent / "engines" / "browser" / "elements.js").read_text(encoding="utf-8")
-    parts = [(here / name).read_text(encoding="utf-8") for name in ("naming.js", "pages.js", "observing.js")]
-    return f"([roles, controls, most]) => {{\nconst elements = ({elements})();\n{chr(10).join(parts)}\n}}"
-
-
 async def look(page: Page) -> View:
     """What is on the page now.
 
@@ -82,24 +72,16 @@ async def look(page: Page) -> View:
         Error: The page is gone.
     """
     nodes: list[SeenNode] = []
-    places: list[tuple[JSHandle, int]] = []
+    places: list[Place] = []
+    roles, controls = [role.value for role in Role], [control.value for control in Control]
+    script = telling_script("([roles, controls, most])", _TELLING)
     for frame in page.frames:
-        told, seen = await _look_into(frame)
+        told, seen = await told_by(frame, script, [roles, controls, _MOST_IN_FRAME], SeenPage)
         left, top = await _place_of(frame)
         start = len(nodes)
-        nodes += [_moved(node, start, left, top) for node in seen]
-        places += [(told, at) for at in range(len(seen))]
+        nodes += [_moved(node, start, left, top) for node in seen.nodes]
+        places += [(told, at) for at in range(len(seen.nodes))]
     return View(SeenPage(tuple(nodes)), tuple(places))
-
-
-async def _look_into(frame: Frame) -> tuple[JSHandle, tuple[SeenNode, ...]]:
-    roles, controls = [role.value for role in Role], [control.value for control in Control]
-    told = await frame.evaluate_handle(_script(), [roles, controls, _MOST_IN_FRAME])
-    facts: object = await told.evaluate("told => told.facts")
-    read = from_wire({"nodes": facts}, SeenPage)
-    if not is_successful(read):
-        raise UnseenError
-    return told, read.unwrap().nodes
 
 
 async def _place_of(frame: Frame) -> tuple[int, int]:

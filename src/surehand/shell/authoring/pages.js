@@ -32,14 +32,6 @@ const knownAs = text => {
   return [...found, ...numbers];
 };
 
-const secrets = new WeakSet();
-const SECRET = 'input[type=password], [autocomplete~=current-password], [autocomplete~=new-password], ' +
-  '[autocomplete~=one-time-code], [autocomplete^=cc-]';
-const isSecret = el => {
-  if (el.matches(SECRET) || getComputedStyle(el).webkitTextSecurity !== 'none') secrets.add(el);
-  return secrets.has(el);
-};
-
 // Where a page is
 
 const outermost = () => {
@@ -95,7 +87,6 @@ const formsOfBox = (el, look) => {
 
 const MOST_SHOWN = 200;
 const MOST_FOR_ONE = 8;
-const isEditingHost = el => el.isContentEditable && !parentOf(el)?.isContentEditable;
 const UNTOLD = '[type=checkbox], [type=radio], [type=file], [type=hidden], [type=submit], [type=button], [type=reset], [type=image]';
 const enteredText = el => {
   if (el.type === 'radio') return el.checked ? nameOf(el) : '';

@@ -23,6 +23,7 @@ from surehand.core.workflow.recording import DialogSeen, Happened
 from surehand.shell.authoring.known import Form
 from surehand.shell.authoring.reports import Began, Failed, Moved, Report
 from surehand.shell.authoring.timeline import Timeline
+from surehand.shell.engines.browser.telling import naming_script
 
 #: The name of the script's world, and of the function by which it reports.
 _WORLD: Final = "surehand"
@@ -36,9 +37,8 @@ _FACE: Final = "globalThis[Symbol.for('surehand.face')]"
 def watching_script() -> str:
     """The script that is put into every frame."""
     here = Path(__file__).parent
-    elements = (here.parent / "engines" / "browser" / "elements.js").read_text(encoding="utf-8")
-    parts = [(here / name).read_text(encoding="utf-8") for name in ("naming.js", "pages.js", "watching.js")]
-    head = f"const FACE = Symbol.for('surehand.face');\nconst elements = ({elements})();\n"
+    parts = [(here / name).read_text(encoding="utf-8") for name in ("pages.js", "watching.js")]
+    head = f"const FACE = Symbol.for('surehand.face');\n{naming_script()}\n"
     # A document can be offered the script twice: when it is attached, and when it begins.
     return f"(() => {{ if ({_FACE}) return;\n{head}{chr(10).join(parts)}\n}})();"
 

@@ -17,7 +17,7 @@ from playwright.async_api import Error, Page
 from surehand.core.authoring import Problem, Projection, SeenNode, project
 from surehand.core.workflow.params import text_problem
 from surehand.core.workflow.recording import Actor, Control, Recording
-from surehand.shell.authoring.observing import UnseenError, View, click, drawing, enter, look, picture
+from surehand.shell.authoring.observing import View, click, drawing, enter, look, picture
 from surehand.shell.authoring.recorder import (
     AppUnreachableError,
     BrowserMissingError,
@@ -25,6 +25,7 @@ from surehand.shell.authoring.recorder import (
     RecordingFailedError,
 )
 from surehand.shell.authoring.refused import RefusedError
+from surehand.shell.engines.browser.telling import UnseenError
 
 #: Seconds in which a page reacts to an act, and those after which it does not answer at all.
 _REACT_SECONDS: Final = 0.4

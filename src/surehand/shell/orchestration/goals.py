@@ -69,13 +69,14 @@ from surehand.shell.engines.browser.account import Sessions
 from surehand.shell.engines.browser.engine import Tools, start_tools
 from surehand.shell.engines.browser.page import RunPage
 from surehand.shell.engines.browser.readback import Network
+from surehand.shell.engines.browser.telling import UnseenError
 from surehand.shell.engines.browser.viewing import Limits, new_context
 from surehand.shell.executors import EngineUnavailableError
 from surehand.shell.fence.client import FenceRun, FenceUnavailableError
 from surehand.shell.fence.dial import Dialer, examine
 from surehand.shell.fence.journal import read_delivery
 from surehand.shell.fence.tls import upstream_context
-from surehand.shell.orchestration.looking import NOTHING, Sight, UnseenError, Way, look
+from surehand.shell.orchestration.looking import NOTHING, Sight, Way, look
 
 _NOT_SENT: Final = Measured(record_changed=RecordChanged.NO)
 _BROKEN: Final = Acted(Fault(FaultKind.ENGINE_BROKEN))

@@ -33,7 +33,7 @@ const isListed = el => {
 };
 
 const roleToTell = el => {
-  if (el.isContentEditable) return parentOf(el)?.isContentEditable ? '' : 'textbox';
+  if (el.isContentEditable) return isEditingHost(el) ? 'textbox' : '';
   const role = roleOf(el);
   if (USED.has(role)) return role;
   if (!hasOwnText(el)) return '';

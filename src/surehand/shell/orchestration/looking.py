@@ -7,12 +7,11 @@ Laws of this module:
 - Nothing that hides what is typed into it is seen, and no more than a planner is shown.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from attrs import evolve, field, frozen
-from playwright.async_api import Error, JSHandle, Page
+from attrs import field, frozen
+from playwright.async_api import Error, Page
 from returns.result import Failure
 
 from surehand.core.orchestration.goals import MAX_NODES, MAX_TEXT, Node, Observation
@@ -21,10 +20,10 @@ from surehand.core.wire import from_wire
 from surehand.core.workflow.bundle import ChoiceControl
 from surehand.core.workflow.commands import Fault, FaultKind, Texts
 from surehand.core.workflow.target import Target
+from surehand.shell.engines.browser.telling import Place, telling_script, told_by
 
-
-class UnseenError(Exception):
-    """The page does not tell what it shows."""
+#: Tells the nodes of a frame, with what they are called and hold, and finds them again.
+_TELLING: Final = Path(__file__).with_name("looking.js")
 
 
 @frozen
@@ -46,7 +45,7 @@ class _Fact:
 
 @frozen
 class _Told:
-    facts: Annotated[tuple[_Fact, ...], Items(max_items=MAX_NODES)]
+    nodes: Annotated[tuple[_Fact, ...], Items(max_items=MAX_NODES)]
 
 
 @frozen
@@ -59,7 +58,7 @@ class Sight:
     """What was seen, and where in the page each node is."""
 
     observation: Observation = field(repr=False)
-    places: tuple[tuple[JSHandle, int], ...] = ()
+    places: tuple[Place, ...] = ()
 
     async def way(self, node: str) -> Way | Fault:
         """How a node is found now."""
@@ -92,19 +91,6 @@ class Sight:
 NOTHING: Final = Sight(Observation(()))
 
 
-@cache
-def _script() -> str:
-    shell = Path(__file__).parents[1]
-    elements = (shell / "engines" / "browser" / "elements.js").read_text(encoding="utf-8")
-    files = (
-        shell / "authoring" / "naming.js",
-        shell / "authoring" / "pages.js",
-        Path(__file__).with_name("looking.js"),
-    )
-    parts = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return f"most => {{\nconst elements = ({elements})();\n{parts}\n}}"
-
-
 async def look(page: Page) -> Sight:
     """What is on the page now.
 
@@ -113,14 +99,10 @@ async def look(page: Page) -> Sight:
         Error: The page is gone.
     """
     nodes: list[Node] = []
-    places: list[tuple[JSHandle, int]] = []
+    places: list[Place] = []
     for frame in page.frames:
-        told = await frame.evaluate_handle(_script(), MAX_NODES)
-        read = from_wire({"facts": await told.evaluate("told => told.facts")}, _Told)
-        if isinstance(read, Failure):
-            raise UnseenError
-        for at, fact in enumerate(read.unwrap().facts):
+        told, seen = await told_by(frame, telling_script("most", _TELLING), MAX_NODES, _Told)
+        for at, fact in enumerate(seen.nodes):
             nodes.append(Node(f"n{len(nodes)}", fact.role, fact.name, fact.value, fact.is_listed))
             places.append((told, at))
-    seen = Observation(tuple(nodes[:MAX_NODES]))
-    return Sight(evolve(seen, is_whole=len(nodes) < MAX_NODES), tuple(places))
+    return Sight(Observation(tuple(nodes[:MAX_NODES]), is_whole=len(nodes) < MAX_NODES), tuple(places))

@@ -1,14 +1,25 @@
-// How an element can be found again: its role and name, and every exact way to it with the number of its matches.
+// What an element is, and how it can be found again: its role and name, whether it hides what is typed, and every
+// exact way to it with the number of its matches.
 //
 // Laws of this file:
 // - A way to an element is counted as a run would count it: by exact names, among what is shown.
 // - Roles and names are those of the ARIA and accessible-name specifications, as far as selectors by role use them.
 // - A value that looks generated is no way to an element.
+// - A field that once hid what is typed stays a secret one.
 // - Nothing is changed on the page.
 
 const squash = text => text.replace(/[\u200b\u00ad]/g, '').trim().replace(/\s+/g, ' ');
 const parentOf = el => el.parentElement ?? (el.getRootNode() instanceof ShadowRoot ? el.getRootNode().host : null);
 const isShown = el => elements.shown(el).length > 0;
+const isEditingHost = el => el.isContentEditable && !parentOf(el)?.isContentEditable;
+
+const secrets = new WeakSet();
+const SECRET = 'input[type=password], [autocomplete~=current-password], [autocomplete~=new-password], ' +
+  '[autocomplete~=one-time-code], [autocomplete^=cc-]';
+const isSecret = el => {
+  if (el.matches(SECRET) || getComputedStyle(el).webkitTextSecurity !== 'none') secrets.add(el);
+  return secrets.has(el);
+};
 
 // Nothing below is shown either; an element of which only the content is laid out is not gone.
 const isGone = el => !el.checkVisibility() && getComputedStyle(el).display !== 'contents';
