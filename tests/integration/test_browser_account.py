@@ -23,7 +23,16 @@ from surehand.shell.identity import new_run_id
 from surehand.shell.sessions import SessionStore
 from surehand.shell.store.memory import MemoryStore
 
-LIMITS = Limits(wait_ms=20_000, open_ms=30_000, write_ms=10_000, answer_ms=2_000, pages_ms=40_000, read_ms=20_000)
+LIMITS = Limits(
+    wait_ms=20_000,
+    fresh_ms=60_000,
+    open_ms=30_000,
+    write_ms=20_000,
+    answer_ms=8_000,
+    read_ms=20_000,
+    pages_ms=40_000,
+    rest_ms=10_000,
+)
 
 #: Pages that fetch what they show, as single-page apps do.
 LIST = """<h1>Records</h1><ul id=list></ul>

@@ -10,6 +10,7 @@ from support.browser import (
     attribute,
     button,
     by_test_id,
+    eventually,
     label,
 )
 from surehand.core.outcome.evidence import Delivery
@@ -79,11 +80,11 @@ class TestTyping:
         assert patient.do(typed("one\ntwo")) == Done()
         assert holds(patient, NOTE) == "one\ntwo"
 
-    def test_a_line_break_is_no_enter_key_in_a_field_of_one_line(self, visit: Visit, site: Site) -> None:
-        show(visit, site, '<form method=post action="/early"><label>Note <input value=OLD></label><input></form>')
+    def test_a_line_break_is_no_enter_key_in_a_field_of_one_line(self, patient: Visit, site: Site) -> None:
+        show(patient, site, '<form method=post action="/early"><label>Note <input value=OLD></label><input></form>')
 
-        assert visit.do(typed("x\ny")) == WRONG_PAGE
-        assert (holds(visit, NOTE), site.posts) == ("OLD", [])
+        assert patient.do(typed("x\ny")) == WRONG_PAGE
+        assert (holds(patient, NOTE), site.posts) == ("OLD", [])
 
     def test_a_model_that_listens_to_keys_hears_every_one(self, patient: Visit, site: Site) -> None:
         model = "<div aria-label=Note contenteditable onkeyup='told.textContent = innerText'>x</div><p id=told></p>"
@@ -104,10 +105,10 @@ class TestTyping:
         assert patient.do(Fill(NOTE, None, "* a\n* b")) == Done()
         assert holds(patient, NOTE) == "* a\n* b"
 
-    def test_a_field_that_hands_the_keys_on_is_told(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<label>Note <input oninput='value.length > 1 && next.focus()'></label><input id=next>")
+    def test_a_field_that_hands_the_keys_on_is_told(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<label>Note <input oninput='value.length > 1 && next.focus()'></label><input id=next>")
 
-        assert visit.do(typed("abcd")) == WRONG_PAGE
+        assert patient.do(typed("abcd")) == WRONG_PAGE
 
     @pytest.mark.parametrize("field", ["<input disabled value=OLD>", "<input readonly value=OLD>"])
     def test_a_locked_field_keeps_what_it_holds(self, visit: Visit, site: Site, field: str) -> None:
@@ -141,10 +142,11 @@ class TestKeysAfterwards:
     def test_an_enter_that_sends_the_form_is_a_write_before_the_save(self, patient: Visit, site: Site) -> None:
         show(patient, site, "<form method=post action='/early'><label>Note <input></label></form>")
 
+        told = Fault(FaultKind.EARLY_WRITE_STOPPED)
         seen = patient.do(Fill(NOTE, None, "x", then=Key.ENTER))
-        again = patient.do(CheckPage(PageGate("/page", NOTE)))
 
-        assert Fault(FaultKind.EARLY_WRITE_STOPPED) in (seen, again)
+        # The write may be on its way to the fence when the key is over; it is told as soon as it was stopped.
+        assert seen == told or eventually(lambda: patient.do(typed("x")) == told)
         assert site.posts == []
 
 
@@ -170,10 +172,10 @@ class TestWidgetsThatRewrite:
         assert patient.do(Fill(NOTE, None, text, entry)) == Done()
         assert holds(patient, NOTE) == seen
 
-    def test_an_editor_is_read_paragraph_by_paragraph(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<div aria-label=Note contenteditable><p>one</p><p><br></p><p>two <b>x</b></p></div>")
+    def test_an_editor_is_read_paragraph_by_paragraph(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<div aria-label=Note contenteditable><p>one</p><p><br></p><p>two <b>x</b></p></div>")
 
-        assert holds(visit, NOTE) == "one\n\ntwo x"
+        assert holds(patient, NOTE) == "one\n\ntwo x"
 
 
 RADIOS = """<fieldset><legend>Kind</legend><label><input type=radio name=kind value=1> No</label>
@@ -500,7 +502,7 @@ class TestRecordedDialogs:
 class TestReadingTexts:
     """What is shown is read on the page that the gate saw."""
 
-    def test_a_box_of_the_apps_own_is_read_as_a_box(self, visit: Visit, site: Site) -> None:
-        show(visit, site, toggle("switch"))
+    def test_a_box_of_the_apps_own_is_read_as_a_box(self, patient: Visit, site: Site) -> None:
+        show(patient, site, toggle("switch"))
 
-        assert visit.do(ReadTexts((label("Signed"),), (None,))) == Texts(("false",))
+        assert patient.do(ReadTexts((label("Signed"),), (None,))) == Texts(("false",))

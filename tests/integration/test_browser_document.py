@@ -42,7 +42,7 @@ SIGN_IN = OTHER.format(heading="Sign in", extra="<input type=password>")
 NEXT_FORM = OTHER.format(heading="New note", extra="")
 
 #: Long enough for a page to come, and short enough for what it does not have.
-WAITING = evolve(PATIENT, wait_ms=5_000)
+WAITING = evolve(PATIENT, wait_ms=10_000)
 
 GATE = CheckPage(PageGate("/new", heading("New note")))
 FILL = Fill(label("Note"), None, "something private")

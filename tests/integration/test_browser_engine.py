@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +48,7 @@ from surehand.shell.sandbox.workflow import sandbox_bundle
 from surehand.shell.store.memory import MemoryStore
 
 #: The limits of the product, except that an answer that never comes is not waited for that long.
-LIMITS = Limits(wait_ms=20_000, open_ms=30_000, write_ms=10_000, answer_ms=2_000)
+LIMITS = Limits(wait_ms=20_000, fresh_ms=60_000, open_ms=30_000, write_ms=20_000, answer_ms=8_000, rest_ms=10_000)
 
 OWNER = "0" * 31 + "1"
 
@@ -174,13 +173,13 @@ class TestStopping:
 
     def test_a_wish_to_stop_ends_the_wait_for_a_page(self, engine: BrowserEngine, site: Site) -> None:
         site.pages["/new"] = "<h1>Something else</h1>"
-        boundary = OpenBoundary(stop_after=60)
-        begun = time.monotonic()
+        boundary = OpenBoundary(stop_after=20)
 
         evidence = engine.execute(note_job(new_run_id(), site, "x"), boundary)
 
         assert reason(evidence) is Reason.CANCELED
-        assert time.monotonic() - begun < LIMITS.wait_ms / 1000
+        # Whoever still waited would go on asking; the run asks once more when the wait is over.
+        assert boundary.questions <= 20 + 3
 
     def test_a_boundary_that_refuses_lets_nothing_out(self, engine: BrowserEngine, site: Site) -> None:
         boundary = OpenBoundary(allow=False)
@@ -249,7 +248,7 @@ class TestBrokenParts:
         run.start()
         assert hold.reached.wait(60)
         kill_browsers()
-        run.join(60)
+        run.join(240)
         hold.go.set()
 
         assert reason(ended[0]) is Reason.PLATFORM_ERROR
@@ -266,13 +265,13 @@ class TestBrokenParts:
         assert hold.reached.wait(60)
         kill_browsers()
         hold.go.set()
-        run.join(60)
+        run.join(240)
 
         assert reason(ended[0]) is Reason.SAVED_AND_CHECKED
         assert site.posts == ["/records"]
 
     def test_a_browser_that_hangs_is_told_and_replaced_for_the_next_run(self, tmp_path: Path, site: Site) -> None:
-        engine = BrowserEngine(tmp_path / "fence", limits=evolve(LIMITS, fresh_ms=3_000))
+        engine = BrowserEngine(tmp_path / "fence", limits=evolve(LIMITS, fresh_ms=15_000))
         try:
             engine.warm_up()
             stopped = stop_browsers()

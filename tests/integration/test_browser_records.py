@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
+from attrs import evolve
 from playwright.async_api import Page
 
 from support.browser import PATIENT, Lab, Site, attribute, by_test_id, caption, eventually, heading
@@ -17,7 +18,7 @@ from surehand.shell.engines.browser.database_records import DatabaseReader
 from surehand.shell.engines.browser.json_records import JsonReader
 from surehand.shell.engines.browser.page_records import THE_RECORD, PageReader
 from surehand.shell.engines.browser.readback import RecordChannel
-from surehand.shell.engines.browser.viewing import new_context
+from surehand.shell.engines.browser.viewing import Limits, new_context
 
 FIELDS = (PageField("status", caption("Status")), PageField("note", attribute("name", "note")))
 LIST = PageRecords("/visits?all=1", heading("Visits"), "/visits/*", PageGate("/visits/*", heading("Visit")), FIELDS)
@@ -44,8 +45,14 @@ def site() -> Iterator[Site]:
         yield made
 
 
-def read(
-    lab: Lab, site: Site, source: PageRecords | RecordPage, old: frozenset[str] | None = None, seconds: float = 30
+def read(  # noqa: PLR0913 - the parts of one read
+    lab: Lab,
+    site: Site,
+    source: PageRecords | RecordPage,
+    old: frozenset[str] | None = None,
+    *,
+    seconds: float = 60,
+    limits: Limits = PATIENT,
 ) -> Records | RecordsUnavailable:
     """Read once."""
 
@@ -62,7 +69,7 @@ def read(
                 await context.close()
 
         target = AppTarget(origin=site.origin, record_origin=site.origin)
-        pages = PageReader(open_page, site.origin, PATIENT)
+        pages = PageReader(open_page, site.origin, limits)
         try:
             return await RecordChannel(JsonReader(target), pages, DatabaseReader()).read(
                 ReadRecords(source, old), seconds
@@ -146,7 +153,9 @@ class TestOneRecord:
         }, 100)</script>"""
         site.pages["/visits/7"] = PAGE.format(note="") + fill
 
-        assert read(lab, site, ONE) == Records((Record(THE_RECORD, {"status": "New", "note": "a" * 30}),))
+        found = read(lab, site, ONE, limits=evolve(PATIENT, quiet_ms=2_000))
+
+        assert found == Records((Record(THE_RECORD, {"status": "New", "note": "a" * 30}),))
 
     def test_it_is_not_there(self, lab: Lab, site: Site) -> None:
         site.missing.add("/visits/7")

@@ -4,7 +4,6 @@ import pytest
 
 from support.browser import (
     PATIENT,
-    SHORT,
     Lab,
     Site,
     Visit,
@@ -54,26 +53,26 @@ class TestAttributes:
     @pytest.mark.parametrize(
         "name", ["plain", 'a "quoted" one', "back\\slash", "it's", "a]b[c=d", "<b> & more", "ü ✓", "1"]
     )
-    def test_any_value_is_found_as_it_is(self, visit: Visit, site: Site, name: str) -> None:
+    def test_any_value_is_found_as_it_is(self, patient: Visit, site: Site, name: str) -> None:
         escaped = name.replace("&", "&amp;").replace('"', "&quot;")
-        show(visit, site, f'<input name="{escaped}" value=this><input name="{escaped}x" value=other>')
+        show(patient, site, f'<input name="{escaped}" value=this><input name="{escaped}x" value=other>')
 
-        assert value(visit, attribute("name", name)) == "this"
+        assert value(patient, attribute("name", name)) == "this"
 
     def test_a_part_of_a_value_is_another_one(self, visit: Visit, site: Site) -> None:
         show(visit, site, "<input name=note-1 value=x>")
 
         assert value(visit, attribute("name", "note")) == MISSING
 
-    def test_a_value_that_two_have_is_not_unique(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<input name=note value=x><input name=note value=y>")
+    def test_a_value_that_two_have_is_not_unique(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<input name=note value=x><input name=note value=y>")
 
-        assert value(visit, attribute("name", "note")) == NOT_UNIQUE
+        assert value(patient, attribute("name", "note")) == NOT_UNIQUE
 
-    def test_a_twin_that_is_not_shown_does_not_count(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<input name=note value=x><input name=note value=y hidden>")
+    def test_a_twin_that_is_not_shown_does_not_count(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<input name=note value=x><input name=note value=y hidden>")
 
-        assert value(visit, attribute("name", "note")) == "x"
+        assert value(patient, attribute("name", "note")) == "x"
 
 
 FIELDS = """<div class=field><div><span>Patient</span><i>*</i></div><div><input value=one></div></div>
@@ -87,20 +86,20 @@ class TestCaptions:
     @pytest.mark.parametrize(
         ("name", "text"), [("Patient", "one"), ("Patient's ward", "two"), ("Notes", "three\n\nPatient")]
     )
-    def test_the_one_control_beside_the_text_is_found(self, visit: Visit, site: Site, name: str, text: str) -> None:
-        show(visit, site, FIELDS)
+    def test_the_one_control_beside_the_text_is_found(self, patient: Visit, site: Site, name: str, text: str) -> None:
+        show(patient, site, FIELDS)
 
-        assert value(visit, caption(name)) == text
+        assert value(patient, caption(name)) == text
 
     def test_two_controls_beside_the_text_are_none(self, visit: Visit, site: Site) -> None:
         show(visit, site, "<div><p>When</p><input value=date><input value=time></div>")
 
         assert value(visit, caption("When")) == MISSING
 
-    def test_the_same_text_beside_two_controls_is_not_unique(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<div><p>Ward</p><input value=a></div><div><p>Ward</p><input value=b></div>")
+    def test_the_same_text_beside_two_controls_is_not_unique(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<div><p>Ward</p><input value=a></div><div><p>Ward</p><input value=b></div>")
 
-        assert value(visit, caption("Ward")) == NOT_UNIQUE
+        assert value(patient, caption("Ward")) == NOT_UNIQUE
 
     def test_a_part_of_the_text_is_another_text(self, visit: Visit, site: Site) -> None:
         show(visit, site, "<div><p>Ward two</p><input value=a></div>")
@@ -125,11 +124,11 @@ class TestCaptions:
     )
     @pytest.mark.parametrize("around", ["{}", "<header><i>Search</i><input value=no></header><main>{}</main>"])
     def test_where_there_is_no_control_it_is_the_one_text_beside(
-        self, visit: Visit, site: Site, page: str, around: str
+        self, patient: Visit, site: Site, page: str, around: str
     ) -> None:
-        show(visit, site, around.format(page))
+        show(patient, site, around.format(page))
 
-        assert visit.do(ReadTexts((caption("Status"), caption("Ward")), (None, None))) == Texts(("New", "ICU"))
+        assert patient.do(ReadTexts((caption("Status"), caption("Ward")), (None, None))) == Texts(("New", "ICU"))
 
     @pytest.mark.parametrize(
         "page",
@@ -144,23 +143,23 @@ class TestCaptions:
 
         assert value(visit, caption("Status")) == MISSING
 
-    def test_a_help_text_does_not_stand_between_a_text_and_its_control(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<div><div><b>Pulse</b><i>per minute</i></div><div><input value=72> bpm</div></div>")
+    def test_a_help_text_does_not_stand_between_a_text_and_its_control(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<div><div><b>Pulse</b><i>per minute</i></div><div><input value=72> bpm</div></div>")
 
-        assert value(visit, caption("Pulse")) == "72"
+        assert value(patient, caption("Pulse")) == "72"
 
-    def test_a_group_of_radio_buttons_is_one_field(self, visit: Visit, site: Site) -> None:
+    def test_a_group_of_radio_buttons_is_one_field(self, patient: Visit, site: Site) -> None:
         radios = "".join(f"<label><input type=radio name=kind {on}> {on or 'none'}</label>" for on in ("", "checked"))
-        show(visit, site, f"<form>{radios}</form><form>{radios.replace('kind', 'other')}</form>")
+        show(patient, site, f"<form>{radios}</form><form>{radios.replace('kind', 'other')}</form>")
 
-        assert value(visit, attribute("name", "kind")) == "checked"
-        assert value(visit, attribute("type", "radio")) == NOT_UNIQUE
+        assert value(patient, attribute("name", "kind")) == "checked"
+        assert value(patient, attribute("type", "radio")) == NOT_UNIQUE
 
-    def test_a_control_in_a_shadow_tree_is_found(self, visit: Visit, site: Site) -> None:
+    def test_a_control_in_a_shadow_tree_is_found(self, patient: Visit, site: Site) -> None:
         inner = "<div><p>Ward</p><input value=inside></div>"
-        show(visit, site, f"<div id=h></div><script>h.attachShadow({{mode: 'open'}}).innerHTML = `{inner}`</script>")
+        show(patient, site, f"<div id=h></div><script>h.attachShadow({{mode: 'open'}}).innerHTML = `{inner}`</script>")
 
-        assert value(visit, caption("Ward")) == "inside"
+        assert value(patient, caption("Ward")) == "inside"
 
 
 DIALOG = (
@@ -173,11 +172,11 @@ class TestDialogs:
 
     TARGET = caption("Name", Within.DIALOG)
 
-    def test_what_lies_behind_is_not_found(self, visit: Visit, site: Site) -> None:
-        show(visit, site, "<div><p>Name</p><input value=behind></div>" + DIALOG.format(inset=60, value="inside"))
+    def test_what_lies_behind_is_not_found(self, patient: Visit, site: Site) -> None:
+        show(patient, site, "<div><p>Name</p><input value=behind></div>" + DIALOG.format(inset=60, value="inside"))
 
-        assert value(visit, self.TARGET) == "inside"
-        assert value(visit, caption("Name")) == NOT_UNIQUE
+        assert value(patient, self.TARGET) == "inside"
+        assert value(patient, caption("Name")) == NOT_UNIQUE
 
     def test_without_an_open_dialog_nothing_is_found(self, visit: Visit, site: Site) -> None:
         hidden = DIALOG.format(inset=60, value="inside").replace("<div ", "<div hidden ").replace("position:fixed;", "")
@@ -185,39 +184,39 @@ class TestDialogs:
 
         assert value(visit, self.TARGET) == MISSING
 
-    def test_the_one_on_top_is_meant(self, visit: Visit, site: Site) -> None:
-        show(visit, site, DIALOG.format(inset=20, value="below") + DIALOG.format(inset=90, value="above"))
+    def test_the_one_on_top_is_meant(self, patient: Visit, site: Site) -> None:
+        show(patient, site, DIALOG.format(inset=20, value="below") + DIALOG.format(inset=90, value="above"))
 
-        assert value(visit, self.TARGET) == "above"
+        assert value(patient, self.TARGET) == "above"
 
-    def test_the_inner_one_is_meant(self, visit: Visit, site: Site) -> None:
+    def test_the_inner_one_is_meant(self, patient: Visit, site: Site) -> None:
         inner = DIALOG.format(inset=90, value="inner")
-        show(visit, site, DIALOG.format(inset=20, value="outer").replace("</div>", inner + "</div>"))
+        show(patient, site, DIALOG.format(inset=20, value="outer").replace("</div>", inner + "</div>"))
 
-        assert value(visit, self.TARGET) == "inner"
+        assert value(patient, self.TARGET) == "inner"
 
-    def test_two_beside_each_other_are_not_unique(self, visit: Visit, site: Site) -> None:
+    def test_two_beside_each_other_are_not_unique(self, patient: Visit, site: Site) -> None:
         side = "<div role=dialog style='width:300px'><p>Name</p><input></div>"
-        show(visit, site, side + side)
+        show(patient, site, side + side)
 
-        assert value(visit, self.TARGET) == NOT_UNIQUE
+        assert value(patient, self.TARGET) == NOT_UNIQUE
 
-    def test_fields_that_are_named_like_parts_of_a_page_are_fields(self, visit: Visit, site: Site) -> None:
+    def test_fields_that_are_named_like_parts_of_a_page_are_fields(self, patient: Visit, site: Site) -> None:
         names = ("matches", "closest", "children", "childNodes", "parentElement", "shadowRoot", "getRootNode")
         fields = "".join(f"<input type=hidden name={name}>" for name in (*names, "checkVisibility", "labels"))
-        show(visit, site, f"<form>{fields}</form>{DIALOG.format(inset=60, value='inside')}<form>{fields}</form>")
+        show(patient, site, f"<form>{fields}</form>{DIALOG.format(inset=60, value='inside')}<form>{fields}</form>")
 
-        assert value(visit, self.TARGET) == "inside"
-        assert value(visit, caption("Name")) == "inside"
+        assert value(patient, self.TARGET) == "inside"
+        assert value(patient, caption("Name")) == "inside"
 
-    def test_a_modal_of_the_browser_is_one(self, visit: Visit, site: Site) -> None:
+    def test_a_modal_of_the_browser_is_one(self, patient: Visit, site: Site) -> None:
         show(
-            visit,
+            patient,
             site,
             "<p>Name</p><input><dialog id=d><p>Name</p><input value=modal></dialog><script>d.showModal()</script>",
         )
 
-        assert value(visit, self.TARGET) == "modal"
+        assert value(patient, self.TARGET) == "modal"
 
 
 class TestFrames:
@@ -235,13 +234,13 @@ class TestFrames:
         )
 
     @pytest.mark.parametrize("head", ["title='The editor'", "name='The editor'"])
-    def test_title_or_name_tells_the_frame(self, visit: Visit, site: Site, head: str) -> None:
-        self.frames(visit, site, head, "title=other")
+    def test_title_or_name_tells_the_frame(self, patient: Visit, site: Site, head: str) -> None:
+        self.frames(patient, site, head, "title=other")
 
-        assert value(visit, self.target("The editor")) == "inside"
-        assert visit.do(Fill(self.target("The editor"), None, "new")) == Done()
-        assert value(visit, self.target("The editor")) == "new"
-        assert value(visit, self.target("other")) == "inside"
+        assert value(patient, self.target("The editor")) == "inside"
+        assert patient.do(Fill(self.target("The editor"), None, "new")) == Done()
+        assert value(patient, self.target("The editor")) == "new"
+        assert value(patient, self.target("other")) == "inside"
 
     def test_a_part_of_the_title_is_another_frame(self, visit: Visit, site: Site) -> None:
         self.frames(visit, site, "title='The editor'")
@@ -253,13 +252,13 @@ class TestFrames:
 
         assert value(visit, self.target("editor")) == MISSING
 
-    def test_what_is_edited_in_a_frame_is_filled_and_read(self, visit: Visit, site: Site) -> None:
-        self.frames(visit, site, "title=editor")
+    def test_what_is_edited_in_a_frame_is_filled_and_read(self, patient: Visit, site: Site) -> None:
+        self.frames(patient, site, "title=editor")
         target = Target(TargetKind.LABEL, "Text", frame="editor")
 
-        assert visit.do(CheckPage(PageGate("/page", label("Note")))) == Done()
-        assert visit.do(Fill(target, None, "two\nlines")) == Done()
-        assert value(visit, target) == "two\nlines"
+        assert patient.do(CheckPage(PageGate("/page", label("Note")))) == Done()
+        assert patient.do(Fill(target, None, "two\nlines")) == Done()
+        assert value(patient, target) == "two\nlines"
 
 
 class TestItems:
@@ -276,12 +275,12 @@ class TestItems:
         assert visit.do(Click(button("Open"), "A-12")) == WRONG_PAGE
         assert visit.do(Click(button("Open"), "A")) == MISSING
 
-    def test_an_item_in_the_dialog_is_told_from_one_behind_it(self, visit: Visit, site: Site) -> None:
+    def test_an_item_in_the_dialog_is_told_from_one_behind_it(self, patient: Visit, site: Site) -> None:
         box = f"<div role=dialog style='position:fixed;inset:40px;background:#fff'>{self.ITEMS}</div>"
-        show(visit, site, self.ITEMS + box)
+        show(patient, site, self.ITEMS + box)
 
-        assert visit.do(Click(button("Open"), "A-1")) == NOT_UNIQUE
-        assert visit.do(Click(Target(TargetKind.ROLE, "Open", "button", within=Within.DIALOG), "A-1")) == Done()
+        assert patient.do(Click(button("Open"), "A-1")) == NOT_UNIQUE
+        assert patient.do(Click(Target(TargetKind.ROLE, "Open", "button", within=Within.DIALOG), "A-1")) == Done()
 
 
 class TestGates:
@@ -413,7 +412,7 @@ class TestOneAddress:
             assert (visit.ask("() => told.textContent") == "") is gated
 
     def test_the_same_act_reaches_its_own_record(self, lab: Lab, site: Site) -> None:
-        with lab.visit(site, limits=SHORT) as visit:
+        with lab.visit(site, limits=PATIENT) as visit:
             self.begin(visit, site, "save.disabled = false")
 
             assert [visit.do(command) for command in COMMANDS] == [Done()] * 2
@@ -429,9 +428,9 @@ class TestOneAddress:
         assert visit.do(Fill(label("Note"), None, "y")) == WRONG_PAGE
         assert visit.do(Click(button("Save"), None)) == WRONG_PAGE
 
-    def test_an_act_that_leads_to_another_address_has_happened(self, visit: Visit, site: Site) -> None:
-        self.begin(visit, site, "save.disabled = false; save.onmousedown = () => go('/records/2')")
+    def test_an_act_that_leads_to_another_address_has_happened(self, patient: Visit, site: Site) -> None:
+        self.begin(patient, site, "save.disabled = false; save.onmousedown = () => go('/records/2')")
 
-        assert visit.do(Click(button("Save"), None)) == Done()
-        assert visit.do(CheckPage(PageGate("/records/2", heading("Record")))) == Done()
-        assert visit.do(ReadTexts((by_test_id("told"),), (None,))) == Texts(("/records/2:save",))
+        assert patient.do(Click(button("Save"), None)) == Done()
+        assert patient.do(CheckPage(PageGate("/records/2", heading("Record")))) == Done()
+        assert patient.do(ReadTexts((by_test_id("told"),), (None,))) == Texts(("/records/2:save",))

@@ -208,10 +208,10 @@ class TestWhatAListShows:
             "<button>Clear</button>",
         ],
     )
-    def test_what_nobody_sees_there_is_left_out(self, visit: Visit, site: Site, inside: str) -> None:
-        show(visit, site, shown_by(inside))
+    def test_what_nobody_sees_there_is_left_out(self, patient: Visit, site: Site, inside: str) -> None:
+        show(patient, site, shown_by(inside))
 
-        assert holds(visit, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic"
+        assert holds(patient, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic"
 
     @pytest.mark.parametrize(
         "inside",
@@ -223,16 +223,16 @@ class TestWhatAListShows:
             "<span style='position:relative;left:-1px'>Customer</span>",
         ],
     )
-    def test_what_is_seen_there_is_not(self, visit: Visit, site: Site, inside: str) -> None:
-        show(visit, site, shown_by(f" {inside}"))
+    def test_what_is_seen_there_is_not(self, patient: Visit, site: Site, inside: str) -> None:
+        show(patient, site, shown_by(f" {inside}"))
 
-        assert holds(visit, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic Customer"
+        assert holds(patient, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic Customer"
 
-    def test_spaces_that_do_not_break_are_spaces(self, visit: Visit, site: Site) -> None:
-        show(visit, site, shown_by("").replace("Acme Clinic", "Acme&nbsp;Clinic"))
+    def test_spaces_that_do_not_break_are_spaces(self, patient: Visit, site: Site) -> None:
+        show(patient, site, shown_by("").replace("Acme Clinic", "Acme&nbsp;Clinic"))
 
-        assert holds(visit, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic"
-        assert holds(visit, self.SHOWN) == "Acme\u00a0Clinic"
+        assert holds(patient, self.SHOWN, ChoiceControl.LIST) == "Acme Clinic"
+        assert holds(patient, self.SHOWN) == "Acme\u00a0Clinic"
 
 
 #: Choosing a kind makes the page ask for its form anew: what is entered before the answer is taken back.

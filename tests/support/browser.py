@@ -37,10 +37,19 @@ from surehand.shell.store.base import RunStore
 T = TypeVar("T")
 
 #: Short waits for what never comes.
-SHORT = Limits(wait_ms=2_000, open_ms=20_000, write_ms=900, answer_ms=10_000, react_ms=3_000, read_ms=2_000)
+SHORT = Limits(wait_ms=3_000, open_ms=30_000, write_ms=900, rest_ms=10_000)
 
-#: Long waits for what does come, also on a busy machine; only the answer to a save is not waited for that long.
-PATIENT = Limits(wait_ms=20_000, open_ms=20_000, write_ms=20_000, answer_ms=2_500, react_ms=3_000, read_ms=2_000)
+#: Long waits for what does come, also on a busy machine; for what has no end, as a rule, not that long.
+PATIENT = Limits(
+    wait_ms=20_000,
+    fresh_ms=60_000,
+    open_ms=30_000,
+    write_ms=20_000,
+    answer_ms=8_000,
+    react_ms=8_000,
+    read_ms=20_000,
+    rest_ms=10_000,
+)
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 SAVE_ROUTE = WriteRoute("POST", "/records", FORM_TYPE)
@@ -86,7 +95,7 @@ class Hold:
     def stand(self) -> None:
         """Stop here, for as long as a test can last."""
         self.reached.set()
-        self.go.wait(60)
+        self.go.wait(600)
 
 
 @define
