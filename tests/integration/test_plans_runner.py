@@ -409,7 +409,7 @@ class TestCanceling:
         ):
             run_id = ran(runner.start(definition(waiting))).id
             assert other.cancel(run_id)
-            run = runner.watch(run_id, 30)
+            run = runner.watch(run_id, 120)
 
         assert run is not None
         assert (RunStatus.CANCELED, False) == (run.status, other_cancel(tmp_path, run_id))
