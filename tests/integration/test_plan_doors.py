@@ -17,6 +17,7 @@ from surehand.shell.mcp.answers import MAX_ANSWER_BYTES
 
 PLAN: Final = Path(__file__).parents[2] / "docs" / "how-to" / "plans" / "triage_two_notes.toml"
 BY_MODEL: Final = ("--goals-by-client-model",)
+READERS: Final = ("list", "show", "cancel", "graph")
 CANARY: Final = "canary 4711 of a note"
 
 #: What the first note comes to, by the sandbox's case: the whole, and how many steps were gone through.
@@ -36,7 +37,8 @@ def surehand(tmp_path: Path) -> Surehand:
 
     def call(*arguments: str, inputs: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         program = str(Path(sys.executable).parent / "surehand")
-        engine = () if "--sandbox-engine" in arguments else ("--sandbox-engine", "simulated")
+        runs_nothing = arguments[0] in READERS or "--sandbox-engine" in arguments
+        engine = () if runs_nothing else ("--sandbox-engine", "simulated")
         options = ["--runs-dir", str(tmp_path / "runs"), *engine]
         environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
         given = None if inputs is None else json.dumps(inputs)
@@ -94,14 +96,29 @@ class TestAPlanIsRunFromTheCommandLine:
             surehand("run", str(PLAN), "--inputs", "-", "--request-id", "r1", "--json", inputs=inputs("normal"))
         )["plan_run_id"]
 
-        assert [(run_id, "completed")] == [
-            (each["plan_run_id"], each["status"]) for each in told(surehand("list", "--json"))
+        assert [(run_id, "completed", "done")] == [
+            (each["plan_run_id"], each["status"], each["outcome"]) for each in told(surehand("list", "--json"))
         ]
         assert "done" == told(surehand("show", run_id, "--json"))["outcome"]
         assert "done" == told(surehand("resume", run_id, "--json"))["outcome"]
         assert "linkStyle 0,2,4" in surehand("graph", run_id).stdout
         assert surehand("graph", str(PLAN)).stdout.startswith("flowchart TD\n")
         assert 1 == surehand("cancel", run_id).returncode
+
+    def test_the_list_tells_how_each_came_out(self, surehand: Surehand) -> None:
+        for case, *_ in CASES:
+            surehand("run", str(PLAN), "--inputs", "-", "--request-id", f"r-{case}", inputs=inputs(case))
+        lines = surehand("list").stdout.splitlines()
+
+        assert [outcome for _, outcome, *_ in CASES] == [line.split()[2] for line in reversed(lines)]
+
+    def test_asking_makes_nothing(self, surehand: Surehand, tmp_path: Path) -> None:
+        unknown = "plan_" + "0" * 32
+
+        assert [0, 1, 1, 1] == [
+            surehand(*each).returncode for each in (["list"], *([name, unknown] for name in READERS[1:]))
+        ]
+        assert [] == list(tmp_path.iterdir())
 
     def test_what_is_not_known_is_said(self, surehand: Surehand) -> None:
         unknown = "plan_" + "0" * 32

@@ -186,7 +186,7 @@ class TestARestoredFile:
     def test_at_the_command_line(self, tmp_path: Path) -> None:
         set_back(tmp_path / "surehand" / "plans", App())
         call = ["plan", "accept-restored", "--runs-dir", str(tmp_path)]
-        listed = ["plan", "list", "--json", "--sandbox-engine", "simulated", "--runs-dir", str(tmp_path)]
+        listed = ["plan", "list", "--json", "--runs-dir", str(tmp_path)]
         before = CliRunner().invoke(surehand, listed)
         declined = CliRunner().invoke(surehand, call, input="n\n")
         taken = CliRunner().invoke(surehand, [*call, "--yes", "--json"])
@@ -206,7 +206,7 @@ class TestAWishForARunThatWasLeft:
             with pytest.raises(CrashError):
                 runner.run(PLAN)
             run_id = runner.runs(1)[0].run_id
-        call = ["plan", "cancel", run_id, "--sandbox-engine", "simulated", "--runs-dir", str(tmp_path)]
+        call = ["plan", "cancel", run_id, "--runs-dir", str(tmp_path)]
         told = [CliRunner().invoke(surehand, [*call, *more]) for more in ([], ["--json"])]
 
         assert (0, True) == (told[0].exit_code, "surehand plan resume" in told[0].output)

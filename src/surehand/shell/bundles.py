@@ -39,6 +39,7 @@ from surehand.core.workflow.manifest import (
 from surehand.shell.config import ConfigError
 from surehand.shell.files import UnsafeFileError, private_folder, read_start, sync_folder, write_durably
 from surehand.shell.identity import find_machine_key, new_salt
+from surehand.shell.reading import UnreadableError, reading
 
 #: Holds the passphrase of encrypted bundles.
 KEY_VARIABLE: Final = "SUREHAND_BUNDLE_KEY"
@@ -199,11 +200,14 @@ def copy_bundle(
 
 def _key_of(path: Path) -> bytes:
     try:
-        if path.stat().st_mode & _OTHERS_MAY:
-            raise ConfigError("the key file must be readable for its owner alone (mode 600)")
-        return read_start(path, LONGEST_KEY + 2).rstrip(b"\r\n")
-    except (OSError, UnsafeFileError):
-        raise ConfigError("the key file cannot be read") from None
+        with reading():
+            mode = path.stat().st_mode
+            content = read_start(path, LONGEST_KEY + 2)
+    except UnreadableError as error:
+        raise ConfigError(f"the key file cannot be read: {error}") from None
+    if mode & _OTHERS_MAY:
+        raise ConfigError("the key file must be readable for its owner alone (mode 600)")
+    return content.rstrip(b"\r\n")
 
 
 def _checked_key(passphrase: bytes) -> BundleKey:

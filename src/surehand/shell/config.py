@@ -116,6 +116,7 @@ class BundleArguments:
     """What was said about bundles on the command line or by a program; ``None`` says nothing.
 
     ``apps`` holds ``ORIGIN``, for bundles that name no app, or ``NAMED=ORIGIN``.
+    ``recording`` says that apps and policy are those of recordings too, which need no bundles.
     """
 
     folder: str | os.PathLike[str] | None = None
@@ -126,6 +127,7 @@ class BundleArguments:
     parallel_per_app: int = 1
     url_override: bool = False
     protected_export: bool = False
+    recording: bool = False
 
 
 def settings(
@@ -173,6 +175,7 @@ def _bundle_settings(said: BundleArguments, tables: dict[str, dict[str, str]]) -
     kept = tables.get("bundles", {})
     folder = said.folder or kept.get("folder")
     if folder is None:
+        refuse_without_bundles(said)
         return None
     key_file = said.key_file or kept.get("key_file")
     policy = said.policy or kept.get("policy", DEFAULT_POLICY)
@@ -187,6 +190,25 @@ def _bundle_settings(said: BundleArguments, tables: dict[str, dict[str, str]]) -
         url_override=said.url_override,
         protected_export=said.protected_export,
     )
+
+
+def refuse_without_bundles(said: BundleArguments) -> None:
+    """Refuse what was said about workflows of the operator's own where none are named.
+
+    Raises:
+        ConfigError: Something was said; the message names each argument.
+    """
+    given: dict[str, object] = {
+        "--profile": said.profile,
+        "--policy": None if said.recording else said.policy,
+        "--key-file": said.key_file,
+        "--url": () if said.recording else said.apps,
+        "--parallel-per-app": said.parallel_per_app - 1,
+    }
+    names = [name for name, value in given.items() if value]
+    if names:
+        verb = "is" if len(names) == 1 else "are"
+        raise ConfigError(f"{', '.join(names)} {verb} about workflows of your own: name their folder with --bundles")
 
 
 def _path(text: str | os.PathLike[str]) -> Path:
@@ -263,10 +285,13 @@ def _file_settings(path: Path | None) -> tuple[dict[str, str], dict[str, dict[st
         return {}, {}
     import tomllib  # noqa: PLC0415 - only with a file
 
+    from surehand.shell.reading import UnreadableError, reading  # noqa: PLC0415 - as above
+
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ConfigError("the settings file cannot be read as TOML") from None
+        with reading():
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnreadableError as error:
+        raise ConfigError(f"the settings file cannot be read: {error}") from None
     tables = {name: _table(name, content.pop(name)) for name in TABLES if name in content}
     if not content.keys() <= VARIABLES.keys():
         raise ConfigError(f"the settings file may hold runs_dir, sandbox_engine and the tables {', '.join(TABLES)}")

@@ -20,6 +20,7 @@ from surehand.core.outcome.evidence import CheckLevel
 from surehand.core.outcome.result import FailedCheck
 from surehand.core.workflow.policy import POLICIES, PROFILES, Policy, Requirements, parse_policy
 from surehand.shell.config import ConfigError
+from surehand.shell.reading import UnreadableError, no_larger, reading
 
 #: Bytes that a policy file may have.
 LARGEST_POLICY: Final = 1 << 16
@@ -120,14 +121,10 @@ def load_policy(name: str) -> Policy:
     if name in POLICIES:
         return POLICIES[name]
     try:
-        with Path(name).open("rb") as stream:
-            text = stream.read(LARGEST_POLICY)
-            whole = not stream.read(1)
-        data = tomllib.loads(text.decode())
-    except (OSError, ValueError, RecursionError):
-        raise ConfigError(f"the policy is neither {_either()} nor the TOML file of one") from None
-    if not whole:
-        raise ConfigError("the policy file is too large")
+        with reading(), Path(name).open("rb") as stream:
+            data = tomllib.loads(no_larger(stream.read(LARGEST_POLICY + 1), LARGEST_POLICY).decode())
+    except UnreadableError as error:
+        raise ConfigError(f"the policy is neither {_either()} nor the TOML file of one: {error}") from None
     read = parse_policy(data)
     if isinstance(read, Failure):
         faults = "; ".join(sorted({f"{_place(fault.path)} {fault.code.value}" for fault in read.failure()}))

@@ -91,10 +91,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         return
     if bundle is None:
         raise click.UsageError("name the folder of a bundle, or give --list")
-    folder = load_or_leave(bundle, key_file)
+    folder = load_or_leave(bundle, key_file, as_json=as_json)
     try:
         if revoke:
-            click.echo(f"revoked: {registry.revoke(folder.digest)}")
+            _print_revoked(registry.revoke(folder.digest), as_json=as_json)
             return
         policy_in_force, origin = load_policy(said.policy), origin_of(folder, said.apps)
         proposal = Proposal(folder=folder, policy=policy_in_force, profile=Profile(profile), days=days, origin=origin)
@@ -138,11 +138,17 @@ def _print_terms(proposal: Proposal) -> None:
     click.echo("Agents may then enter records with it, without asking again.\n")
 
 
+def _print_revoked(count: int, *, as_json: bool) -> None:
+    print_json({"revoked": count}) if as_json else click.echo(f"revoked: {count}")
+
+
 def _print_list(admissions: tuple[Listed, ...], *, as_json: bool) -> None:
     rows = [_row(each) for each in admissions]
     if as_json:
         print_json({"admissions": rows})
         return
+    if not rows:
+        click.echo("Nothing was admitted here.")
     for row in rows:
         click.echo("  ".join(str(member) for member in row.values()))
 

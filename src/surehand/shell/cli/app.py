@@ -4,7 +4,7 @@ Laws of this module:
 
 - A command is loaded when it is used: the table names its module.
 - The exit code of a command that answers about a run is that of the outcome; its help shows the table.
-- No value that was typed, read or configured is printed in a message.
+- No value that was typed, read or configured is printed in a message; which file a person named is.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 import click
 
 from surehand.core.outcome.reasons import Outcome
+from surehand.shell.cli.help import WorkflowOption, write_commands
 from surehand.shell.config import PROFILE_NAMES, ConfigError, SandboxEngine
 
 if TYPE_CHECKING:
@@ -38,26 +39,42 @@ EXIT_TABLE: Final = (
     "  3  needs_review\n  4  not_sure_if_saved\n  5  did_not_run\n  6  running"
 )
 
-#: Each command's name, its module and its object.
-COMMANDS: Final = {
-    "serve": "surehand.shell.cli.serve",
-    "demo": "surehand.shell.cli.demo",
-    "run": "surehand.shell.cli.run",
-    "runs": "surehand.shell.cli.runs",
-    "plan": "surehand.shell.cli.plan",
-    "attend": "surehand.shell.cli.attend",
-    "console": "surehand.shell.cli.console",
-    "compile": "surehand.shell.cli.compile",
-    "record": "surehand.shell.cli.record",
-    "sign-in": "surehand.shell.cli.sign_in",
-    "bundle": "surehand.shell.cli.bundle",
-    "certify": "surehand.shell.cli.certify",
-    "admit": "surehand.shell.cli.admit",
-    "emit-skill": "surehand.shell.cli.skill",
-    "audit": "surehand.shell.cli.audit",
-    "doctor": "surehand.shell.cli.doctor",
-    "install": "surehand.shell.cli.install",
+#: The module of each command, in the sections of the help.
+SECTIONS: Final = {
+    "Begin here": {
+        "demo": "surehand.shell.cli.demo",
+        "doctor": "surehand.shell.cli.doctor",
+        "install": "surehand.shell.cli.install",
+        "audit": "surehand.shell.cli.audit",
+    },
+    "Make a workflow": {
+        "record": "surehand.shell.cli.record",
+        "sign-in": "surehand.shell.cli.sign_in",
+        "compile": "surehand.shell.cli.compile",
+        "bundle": "surehand.shell.cli.bundle",
+        "emit-skill": "surehand.shell.cli.skill",
+    },
+    "Let it run": {
+        "certify": "surehand.shell.cli.certify",
+        "admit": "surehand.shell.cli.admit",
+    },
+    "Run": {
+        "serve": "surehand.shell.cli.serve",
+        "run": "surehand.shell.cli.run",
+        "runs": "surehand.shell.cli.runs",
+        "plan": "surehand.shell.cli.plan",
+    },
+    "Decide about stopped runs": {
+        "attend": "surehand.shell.cli.attend",
+        "console": "surehand.shell.cli.console",
+    },
 }
+
+#: The module of each command.
+COMMANDS: Final = {name: module for section in SECTIONS.values() for name, module in section.items()}
+
+#: A file that stands in every bundle.
+IN_EVERY_BUNDLE: Final = "manifest.json"
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., object])
 
@@ -76,6 +93,11 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(COMMANDS[cmd_name]).command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in their sections."""
+        for title, commands in SECTIONS.items():
+            write_commands(self, ctx, formatter, title, commands)
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="surehand", prog_name="surehand")
@@ -84,9 +106,9 @@ def surehand() -> None:
 
     \b
     Examples:
-      surehand demo             five runs in the training app, each with its honest outcome
-      surehand serve            serve MCP clients over standard input and output
-      surehand doctor           is everything in order here?
+      surehand demo               five runs in the training app, each with its honest outcome
+      surehand install claude     give an agent's client the training app
+      surehand COMMAND --help     what a command does, its options and examples
     """  # noqa: D301 - click's mark for text that is not re-wrapped
 
 
@@ -122,6 +144,7 @@ def engine_option(name: str) -> Callable[[CommandFunction], CommandFunction]:
     return click.option(
         name,
         "sandbox_engine",
+        cls=WorkflowOption,
         type=click.Choice([engine.value for engine in SandboxEngine]),
         help="What executes the sandbox workflow.  [default: SUREHAND_SANDBOX_ENGINE, or auto]",
     )
@@ -136,6 +159,7 @@ def key_file_option(function: CommandFunction) -> CommandFunction:
     """``--key-file``."""
     return click.option(
         "--key-file",
+        cls=WorkflowOption,
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help="What encrypted bundles are opened with, in a file of mode 600.  [default: SUREHAND_BUNDLE_KEY]",
@@ -146,6 +170,7 @@ def policy_option(function: CommandFunction) -> CommandFunction:
     """``--policy``."""
     return click.option(
         "--policy",
+        cls=WorkflowOption,
         metavar="NAME|FILE",
         help="The policy, or its TOML file.  [default: bundles.policy of the settings file, or permissive]",
     )(function)
@@ -155,20 +180,38 @@ def url_option(function: CommandFunction) -> CommandFunction:
     """``--url``."""
     return click.option(
         "--url",
+        cls=WorkflowOption,
         multiple=True,
         metavar="[NAMED=]ORIGIN",
         help="Where the app is, for bundles that name none, or in the place of the origin NAMED.",
     )(function)
 
 
+def _no_bundle_itself(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
+    """A folder of bundles, and not one of them: nothing would be found in that."""
+    if folder is not None and (Path(folder) / IN_EVERY_BUNDLE).exists():
+        raise click.BadParameter("this is a bundle itself; name the folder in which it lies", ctx, parameter)
+    return folder
+
+
 def bundle_options(function: CommandFunction) -> CommandFunction:
     """Which workflows of the user's own are served, and how strictly: what ``BundleArguments`` takes."""
     function = policy_option(key_file_option(url_option(function)))
     function = click.option(
-        "--profile", type=click.Choice(PROFILE_NAMES), help="How serious the runs are.  [default: standard]"
+        "--profile",
+        cls=WorkflowOption,
+        type=click.Choice(PROFILE_NAMES),
+        help="How serious the runs are.  [default: standard]",
     )(function)
+    return bundles_option(function)
+
+
+def bundles_option(function: CommandFunction) -> CommandFunction:
+    """``--bundles``."""
     return click.option(
         "--bundles",
+        cls=WorkflowOption,
+        callback=_no_bundle_itself,
         type=click.Path(exists=True, file_okay=False),
         metavar="FOLDER",
         help="A folder of bundles, each in a folder of its own.  [default: bundles.folder of the settings file]",

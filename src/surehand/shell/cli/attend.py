@@ -24,6 +24,7 @@ from surehand.core.attention.pause import IN_WINDOW, Action, AttentionItem, Atte
 from surehand.core.outcome.reasons import Outcome
 from surehand.core.wire import to_wire
 from surehand.shell.cli.app import EXIT_CODES, NOT_IN_ORDER, json_option, runs_dir_option
+from surehand.shell.cli.help import Group
 from surehand.shell.config import settings
 from surehand.shell.files import UnsafeFileError, write_durably
 from surehand.shell.identity import DamagedKeyError, new_token
@@ -70,6 +71,9 @@ Exit codes:
   6  not carried out yet
 """
 
+#: What is said of an item that nobody can do anything about any more.
+NOT_WAITING: Final = "This run does not wait for a person any more."
+
 _CODES: Final[dict[DecisionStatus, int]] = {
     DecisionStatus.PREPARED: EXIT_CODES[Outcome.RUNNING],
     DecisionStatus.DELIVERY_STARTED: EXIT_CODES[Outcome.RUNNING],
@@ -93,7 +97,7 @@ _SUMMARIES: Final[dict[Action, str]] = {
 }
 
 
-@click.group(epilog=LIST_EPILOG + "  surehand attend show att_0123456789abcdef01234567\n")
+@click.group(cls=Group, epilog=LIST_EPILOG + "  surehand attend show att_0123456789abcdef01234567\n")
 def command() -> None:
     """Show the runs that stopped for a person, and decide about them."""
 
@@ -130,7 +134,10 @@ def list_items(ctx: click.Context, limit: int, after: str | None, runs_dir: str 
 @json_option
 @click.pass_context
 def show_log(ctx: click.Context, limit: int, runs_dir: str | None, as_json: bool) -> None:
-    """List what was decided and what was refused, by whom and where, the newest first."""
+    """List what was decided and what was refused, the newest first.
+
+    Each line says by whom and through which door.
+    """
     lines: tuple[LogLine, ...] = ()
     if settings(runs_dir).state_folder.exists():
         with opened_desk(ctx, runs_dir) as desk:
@@ -182,8 +189,9 @@ def show_item(ctx: click.Context, item_id: str, frame: Path | None, runs_dir: st
 @command.command("open", epilog=_EXAMPLE.format(action="open"))
 @click.argument("item_id", metavar="ITEM")
 @runs_dir_option
+@json_option
 @click.pass_context
-def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
+def open_item(ctx: click.Context, item_id: str, runs_dir: str | None, as_json: bool) -> None:
     """Have the app opened again for ITEM.
 
     A server that attends, or `surehand console --attend`, opens it in a window, up to the step at which the run
@@ -192,20 +200,27 @@ def open_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
     with opened_desk(ctx, runs_dir) as desk:
         asked = desk.ask_opening(_item(ctx, desk, item_id).id)
     if not asked:
-        leave(ctx, "This run does not wait for a person any more.")
+        leave(ctx, NOT_WAITING)
+    if as_json:
+        print_json({"id": item_id, "asked": True})
+        return
     click.echo("It is opened as soon as a process that attends is free. `surehand attend show` says when.")
 
 
 @command.command("renew", epilog=_EXAMPLE.format(action="renew"))
 @click.argument("item_id", metavar="ITEM")
 @runs_dir_option
+@json_option
 @click.pass_context
-def renew_item(ctx: click.Context, item_id: str, runs_dir: str | None) -> None:
+def renew_item(ctx: click.Context, item_id: str, runs_dir: str | None, as_json: bool) -> None:
     """Give ITEM another day to be decided."""
     with opened_desk(ctx, runs_dir) as desk:
         item = desk.renew(_item(ctx, desk, item_id).id)
     if item is None:
-        leave(ctx, "This run does not wait for a person any more.")
+        leave(ctx, NOT_WAITING)
+    if as_json:
+        print_json(to_wire(item))
+        return
     click.echo(f"It can be decided until {item.expires_at}.")
 
 

@@ -27,7 +27,7 @@ Exit codes:
 @json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Judge every evidence that there is and check what must always hold.
+    """Judge every evidence there is, and check what must always hold.
 
     Prints the size of the domain, the decision table, and each invariant with the number of cases checked and
     violations found.

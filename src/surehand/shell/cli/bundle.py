@@ -16,6 +16,7 @@ from attrs import evolve
 from surehand.core.workflow.manifest import BundleProblem
 from surehand.shell.bundles import KEY_VARIABLE, BundleFolder, BundleRefusedError, bundle_key, load_bundle, seal_bundle
 from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option
+from surehand.shell.cli.help import Group
 from surehand.shell.config import BundleArguments, BundleSettings, Settings, settings
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import DamagedKeyError, machine_key
@@ -86,7 +87,7 @@ Exit codes:
 """
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
     """Verify, seal, show and compare the folders of workflows."""
 
@@ -110,21 +111,25 @@ def verify(folder: Path, key_file: Path | None, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--plain", is_flag=True, help="Leave the files readable; the key only opens them.")
 @key_file_option
+@json_option
 @click.pass_context
-def seal(ctx: click.Context, folder: Path, plain: bool, key_file: Path | None) -> None:
-    """Take what is in FOLDER now for its content, and sign it with this machine's key.
+def seal(ctx: click.Context, folder: Path, plain: bool, key_file: Path | None, as_json: bool) -> None:
+    """Take what is in FOLDER now for its content, and sign that.
 
-    With a key all files are encrypted. The digest stays what it was as long as the workflow does, so that a new card or
-    another key asks for no new admission.
+    The seal is this machine's. With a key all files are encrypted. The digest stays what it was as long as the workflow
+    does, so that a new card or another key asks for no new admission.
     """
     _, chosen = chosen_settings(BundleArguments(key_file=key_file))
     try:
         found = seal_bundle(folder, machine_key(), key=bundle_key(chosen.key_file), plain=plain)
     except BundleRefusedError as error:
-        _refused(error, as_json=False)
+        _refused(error, as_json=as_json)
     except (DamagedKeyError, UnsafeFileError, OSError):
         click.echo("Error: this machine's signing key cannot be used; nothing was sealed.", err=True)
         ctx.exit(NOT_IN_ORDER)
+    if as_json:
+        print_json({"sealed": True, **_facts(found)})
+        return
     click.echo(f"sealed     {found.bundle.workflow}")
     click.echo(f"  digest     {found.digest}")
     click.echo(f"  encrypted  {yes_no(found.encrypted)}")
@@ -152,7 +157,7 @@ def show(folder: Path, key_file: Path | None, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def diff(ctx: click.Context, first: Path, second: Path, key_file: Path | None, as_json: bool) -> None:
-    """Tell what the workflow in SECOND does otherwise than the one in FIRST."""
+    """Tell what SECOND does otherwise than FIRST, both of them bundles."""
     from surehand.core.workflow.describe import differences  # noqa: PLC0415 - after the arguments were understood
 
     before, after = (load_or_leave(folder, key_file, as_json=as_json) for folder in (first, second))

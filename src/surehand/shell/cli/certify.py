@@ -60,7 +60,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     runs_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Check the bundle in the folder BUNDLE against a policy, and keep a signed record when it satisfies it."""
+    """Check the bundle in the folder BUNDLE against a policy.
+
+    A signed record is kept when it satisfies it.
+    """
     settings, said = chosen_settings(BundleArguments(policy=policy, apps=url), runs_dir)
     chosen = load_policy(said.policy)
     folder = load_or_leave(bundle, key_file, as_json=as_json)

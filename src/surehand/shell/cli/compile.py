@@ -36,6 +36,7 @@ from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option, r
 from surehand.shell.config import settings
 from surehand.shell.identity import DamagedKeyError
 from surehand.shell.output import make_console, print_json
+from surehand.shell.reading import UnreadableError, reading
 
 #: Questions are open: nothing was written.
 UNANSWERED: Final = 3
@@ -132,9 +133,10 @@ def _leave(message: str) -> NoReturn:
 def _answers_of(path: Path) -> dict[str, str]:
     """The answers of a file; ``a.b = "c"`` and ``"a.b" = "c"`` mean the same."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise click.BadParameter("not a file in TOML", param_hint="--answers") from None
+        with reading():
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnreadableError as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--answers") from None
     flat = dict(_flat("", data))
     if not all(isinstance(answer, str) for answer in flat.values()):
         raise click.BadParameter("every answer is a text", param_hint="--answers")

@@ -43,7 +43,7 @@ when that is gone, by this command in a window of its own.
 @runs_dir_option
 @click.pass_context
 def command(ctx: click.Context, attend: bool, allow_actions: bool, port: int, runs_dir: str | None) -> None:
-    """Show the runs that stopped for a person on a page of this computer, and decide about them."""
+    """Show stopped runs on a page of this computer, and decide there."""
     from surehand.shell.console.server import serve_console  # noqa: PLC0415 - few commands serve a page
 
     if allow_actions and not attend:

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import click
 
-from surehand.shell.cli.app import NOT_IN_ORDER, engine_option, json_option, key_file_option, runs_dir_option
+from surehand.shell.cli.app import (
+    NOT_IN_ORDER,
+    bundles_option,
+    engine_option,
+    json_option,
+    key_file_option,
+    runs_dir_option,
+)
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.config import BundleArguments, settings
 from surehand.shell.doctor import State, examine, is_in_order
@@ -32,12 +39,7 @@ STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "red"}
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "--bundles",
-    type=click.Path(exists=True, file_okay=False),
-    metavar="FOLDER",
-    help="A folder of bundles.  [default: bundles.folder of the settings file]",
-)
+@bundles_option
 @key_file_option
 @engine_option("--sandbox-engine")
 @runs_dir_option
@@ -51,8 +53,9 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     runs_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Check this installation: folder, disk, clock, SQLite, the run store, your bundles, the browser.
+    """Check whether everything is in order here.
 
+    Looks at the folder, the disk, the clock, SQLite, the run store, your bundles and the browser.
     With --sandbox-engine browser a browser that does not start is a failure; otherwise it is a warning.
     """
     said = BundleArguments(folder=bundles, key_file=key_file)

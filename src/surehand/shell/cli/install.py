@@ -5,17 +5,26 @@ Laws of this module:
 - What is written is said, with the file and the copy of what stood there before.
 """
 
-import json
 import os
 from pathlib import Path
 
 import click
 
-from surehand.core.modes import StartRefusal
+from surehand.core.modes import Flags, StartRefusal, choose
 from surehand.core.outcome.result import Mode
-from surehand.shell.cli.app import NOT_IN_ORDER, bundle_options, engine_option, runs_dir_option
-from surehand.shell.config import BundleArguments, settings
-from surehand.shell.install import Client, ClientFileError, client_entry, client_file, install, server_command
+from surehand.shell.cli.app import NOT_IN_ORDER, bundle_options, engine_option, json_option, runs_dir_option
+from surehand.shell.cli.help import Command
+from surehand.shell.config import BundleArguments, Settings, settings
+from surehand.shell.install import (
+    Client,
+    ClientFileError,
+    Installed,
+    client_entry,
+    client_file,
+    install,
+    server_command,
+)
+from surehand.shell.output import print_json
 
 EPILOG = """\b
 Examples:
@@ -33,7 +42,7 @@ Files:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("client", type=click.Choice([client.value for client in Client]))
 @click.option("--print", "only_print", is_flag=True, help="Print the configuration and write nothing.")
 @click.option(
@@ -47,6 +56,7 @@ Files:
 @bundle_options
 @engine_option("--sandbox-engine")
 @runs_dir_option
+@json_option
 @click.pass_context
 def command(  # noqa: PLR0913 - one parameter for each option
     ctx: click.Context,
@@ -62,18 +72,18 @@ def command(  # noqa: PLR0913 - one parameter for each option
     url: tuple[str, ...],
     sandbox_engine: str | None,
     runs_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Put the server into the configuration of CLIENT.
 
     Everything that stands in the file stays there, and a copy of it as it was is kept beside it.
     """
-    if bundles is None and mode is not None:
-        raise click.UsageError(StartRefusal.BUNDLES_MISSING.value)
     chosen = Client(client)
     said = BundleArguments(folder=bundles, profile=profile, policy=policy, key_file=key_file, apps=url)
+    _refuse_what_does_not_start(mode, settings(runs_dir, sandbox_engine, bundles=said))
     server = server_command((*_arguments(sandbox_engine, runs_dir), *_bundle_arguments(mode, said)))
     if only_print:
-        click.echo(json.dumps(client_entry(chosen, server), indent=2))
+        print_json(client_entry(chosen, server))
         return
     path = Path(file) if file else client_file(chosen, Path.cwd(), Path.home())
     try:
@@ -81,12 +91,26 @@ def command(  # noqa: PLR0913 - one parameter for each option
     except ClientFileError as error:
         click.echo(f"Error: {error}. Nothing was written; --print shows what belongs into it.", err=True)
         ctx.exit(NOT_IN_ORDER)
-    if not done.changed:
-        click.echo(f"Already there: {os.fspath(done.path)}")
+    _print(done, as_json=as_json)
+
+
+def _refuse_what_does_not_start(mode: str | None, chosen: Settings) -> None:
+    """Refuse what the server would refuse when a client starts it, where nobody sees its words."""
+    row = choose(Flags(mode=None if mode is None else Mode(mode), bundles=chosen.bundles is not None))
+    if isinstance(row, StartRefusal):
+        raise click.UsageError(row.value)
+
+
+def _print(done: Installed, *, as_json: bool) -> None:
+    backup = None if done.backup is None else os.fspath(done.backup)
+    if as_json:
+        print_json({"file": os.fspath(done.path), "changed": done.changed, "backup": backup})
         return
-    click.echo(f"Written: {os.fspath(done.path)}")
-    if done.backup is not None:
-        click.echo(f"As it was: {os.fspath(done.backup)}")
+    click.echo(f"{'Written' if done.changed else 'Already there'}: {os.fspath(done.path)}")
+    if backup is not None:
+        click.echo(f"As it was: {backup}")
+    if done.changed:
+        click.echo("Start the client anew, or its server; then it has the tools.")
 
 
 def _arguments(sandbox_engine: str | None, runs_dir: str | None) -> tuple[str, ...]:

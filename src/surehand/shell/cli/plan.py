@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypedDict, TypeVar, Unpack
 import click
 
 from surehand.core.orchestration.refusal import PlanRefusal
+from surehand.core.orchestration.run import RunStatus, outcome_of
+from surehand.core.outcome.reasons import Outcome
+from surehand.core.request.record import instant
 from surehand.shell.cli.app import (
     EXIT_CODES,
     EXIT_TABLE,
@@ -24,6 +27,8 @@ from surehand.shell.cli.app import (
     json_option,
     runs_dir_option,
 )
+from surehand.shell.cli.help import Command, Group
+from surehand.shell.cli.pruning import Asked, Prunable, prune_and_tell, prune_options
 from surehand.shell.config import BundleArguments, origin_text, settings
 
 if TYPE_CHECKING:
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
     from surehand.core.orchestration.refusal import RunRefused
     from surehand.core.orchestration.run import WorkflowRun
     from surehand.shell.orchestration.loader import Definitions
-    from surehand.shell.orchestration.runner import WorkflowRunner
+    from surehand.shell.orchestration.retention import PrunedPlans
+    from surehand.shell.orchestration.runner import RunSummary, WorkflowRunner
 
 EPILOG: Final = """\b
 Examples:
@@ -62,6 +68,19 @@ Examples:
 {EXIT_TABLE}
 """
 
+LIST_EPILOG: Final = """\b
+Examples:
+  surehand plan list
+  surehand plan list --limit 5 --json
+"""
+
+_RUN_EPILOG: Final = """\b
+Examples:
+  surehand plan {name} plan_0123456789abcdef0123456789abcdef
+"""
+
+SHOW_EPILOG: Final = f"{_RUN_EPILOG.format(name='show')}\n{EXIT_TABLE}\n"
+
 GRAPH_EPILOG: Final = """\b
 Examples:
   surehand plan graph referral.toml > referral.mmd
@@ -79,6 +98,8 @@ Examples:
   surehand plan accept-restored
   surehand plan accept-restored --yes --json
 """
+
+_PLAN_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 _RUN_PREFIX: Final = "plan_"
 
@@ -100,9 +121,12 @@ class Installation(TypedDict):
     runs_dir: str | None
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
-    """Check, run, take up, list, draw and tidy up plans: several workflows in one order, none of them twice."""
+    """Check, run, take up, list, draw and tidy up plans.
+
+    A plan goes through several workflows in one order, none of them twice.
+    """
 
 
 def installation_options(function: CommandFunction) -> CommandFunction:
@@ -110,8 +134,8 @@ def installation_options(function: CommandFunction) -> CommandFunction:
     return bundle_options(engine_option("--sandbox-engine")(runs_dir_option(json_option(function))))
 
 
-@command.command("check", epilog=CHECK_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@command.command("check", cls=Command, epilog=CHECK_EPILOG)
+@click.argument("file", type=_PLAN_FILE)
 @click.option("--goals-by-client-model", is_flag=True, help="Check as a server does that is started with this option.")
 @click.option("--goals-url", metavar="ORIGIN", help="The app of goals.  [default: the one app of what is served]")
 @installation_options
@@ -125,7 +149,10 @@ def check_plan(
     as_json: bool,
     **installation: Unpack[Installation],
 ) -> None:
-    """Say every fault of the plan in FILE, at its place, or that there is none. Nothing runs."""
+    """Say every fault of the plan in FILE, at its place.
+
+    Nothing runs.
+    """
     from returns.result import Failure  # noqa: PLC0415 - after the arguments were understood
 
     from surehand.shell.orchestration.loader import DefinitionError, load_definition  # noqa: PLC0415 - as above
@@ -133,7 +160,7 @@ def check_plan(
     try:
         definition = load_definition(file)
     except DefinitionError as error:
-        faults, sentence = error.faults, str(error)
+        faults, sentence = error.faults, f"{file}: {error}"
     else:
         with _runner(installation) as runner:
             with_goals = goals_by_client_model and _have_place(installation, goals_url)
@@ -146,10 +173,12 @@ def check_plan(
     ctx.exit(NOT_IN_ORDER if faults or sentence else 0)
 
 
-@command.command("run", epilog=RUN_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@command.command("run", cls=Command, epilog=RUN_EPILOG)
+@click.argument("file", type=_PLAN_FILE)
 @click.option("--inputs", "source", metavar="FILE|-", help="A JSON object of texts by input name.  [default: none]")
-@click.option("--request-id", required=True, help="Your id of this work: one for each, the same for every retry.")
+@click.option(
+    "--request-id", required=True, metavar="ID", help="Your id of this work: one for each, the same for every retry."
+)
 @installation_options
 @click.pass_context
 def run_plan(
@@ -161,9 +190,10 @@ def run_plan(
     as_json: bool,
     **installation: Unpack[Installation],
 ) -> None:
-    """Go through the plan in FILE until it ends or stops for a person.
+    """Go through the plan in FILE until it ends or stops.
 
-    The same request id is the same run: one that was interrupted is taken up, one that ended is told again.
+    It stops where a person is needed. The same request id is the same run: one that was interrupted is taken up, one
+    that ended is told again.
     """
     from surehand.core.request.keys import NotARequestIdError  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.cli.run import read_inputs  # noqa: PLC0415 - as above
@@ -181,37 +211,42 @@ def run_plan(
     _tell(ctx, told, definition.definition_id, as_json=as_json)
 
 
-@command.command("resume", epilog=RESUME_EPILOG)
+@command.command("resume", cls=Command, epilog=RESUME_EPILOG)
 @click.argument("run_id", metavar="PLAN_RUN")
-@click.option("--plan", "file", type=click.Path(path_type=Path, dir_okay=False), help="The plan as it is today.")
+@click.option("--plan", "file", type=_PLAN_FILE, metavar="FILE", help="The plan as it is today.")
 @installation_options
 @click.pass_context
 def resume_plan(
     ctx: click.Context, /, run_id: str, file: Path | None, as_json: bool, **installation: Unpack[Installation]
 ) -> None:
-    """Take the run PLAN_RUN up where it stands; no step that ended runs again."""
+    """Take the run PLAN_RUN up where it stands.
+
+    No step that ended runs again.
+    """
     today = None if file is None else _One(_read(ctx, file))
     with _runner(installation, today) as runner:
         told = runner.resume(run_id)
     _tell(ctx, told, None, as_json=as_json)
 
 
-@command.command("cancel")
+@command.command("cancel", epilog=_RUN_EPILOG.format(name="cancel"))
 @click.argument("run_id", metavar="PLAN_RUN")
-@installation_options
+@runs_dir_option
+@json_option
 @click.pass_context
-def cancel_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installation: Unpack[Installation]) -> None:
-    """Wish that the run PLAN_RUN stops: before its next step, or at once where it only waits.
+def cancel_plan(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: bool) -> None:
+    """Wish that the run PLAN_RUN stops.
 
-    A run that nobody goes through stops when it is taken up.
+    It stops before its next step, or at once where it only waits. A run that nobody goes through stops when it is taken
+    up.
     """
     from surehand.shell.output import print_json  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
 
-    with _runner(installation) as runner:
+    with _kept(runs_dir) as runner:
         try:
-            wished = runner.cancel(run_id)
-            is_left = run_id in runner.abandoned()
+            wished = runner is not None and runner.cancel(run_id)
+            is_left = runner is not None and run_id in runner.abandoned()
         except StoreError:
             _no_store(ctx)
     if as_json:
@@ -223,108 +258,110 @@ def cancel_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installatio
     ctx.exit(0 if wished else NOT_IN_ORDER)
 
 
-@command.command("list")
+@command.command("list", epilog=LIST_EPILOG)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs on one page.")
-@installation_options
+@runs_dir_option
+@json_option
 @click.pass_context
-def list_plans(ctx: click.Context, /, limit: int, as_json: bool, **installation: Unpack[Installation]) -> None:
+def list_plans(ctx: click.Context, limit: int, runs_dir: str | None, as_json: bool) -> None:
     """List the runs of plans, the newest first."""
-    from surehand.core.request.record import instant  # noqa: PLC0415 - after the arguments were understood
-    from surehand.shell.output import make_console, print_json  # noqa: PLC0415 - as above
+    from surehand.shell.output import STYLES, make_console, print_json  # noqa: PLC0415 - as above
     from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
 
-    with _runner(installation) as runner:
+    with _kept(runs_dir) as runner:
         try:
-            runs = runner.runs(limit)
+            found = [] if runner is None else [(each, _outcome(runner, each.run_id)) for each in runner.runs(limit)]
         except StoreError:
             _no_store(ctx)
-    rows = [
-        {
-            "plan_run_id": each.run_id,
-            "plan": each.definition_id,
-            "status": each.status.value,
-            "step": each.current_step_id,
-            "steps": each.steps,
-            "created_at": instant(each.created_at),
-            "is_gone_through": each.alive,
-        }
-        for each in runs
-    ]
     if as_json:
-        print_json(rows)
+        print_json([_row(each, outcome) for each, outcome in found])
         return
-    if not rows:
+    if not found:
         click.echo("No plan was run here.")
-    for row in rows:
-        state = f"{row['status']}" + ("" if row["status"] != "running" or row["is_gone_through"] else ", interrupted")
-        make_console().print(f"{row['plan_run_id']}  {row['created_at']}  {state:24}{row['plan']}  {row['step'] or ''}")
+    for each, outcome in found:
+        row = _row(each, outcome)
+        state = each.status.value + (", interrupted" if each.status is RunStatus.RUNNING and not each.alive else "")
+        told = f"{'-':18}" if outcome is None else f"[{STYLES[outcome]}]{outcome.value:18}[/]"
+        line = f"{each.run_id}  {row['created_at']}  {told}{state:22}{each.definition_id}  {each.current_step_id or ''}"
+        make_console().print(line.rstrip())
 
 
-@command.command("show")
+def _outcome(runner: "WorkflowRunner", run_id: str) -> Outcome | None:
+    """What the whole run is told as; ``None`` for one that only a newer version can read."""
+    run = runner.get(run_id)
+    return None if run is None else outcome_of(run).outcome
+
+
+def _row(run: "RunSummary", outcome: Outcome | None) -> dict[str, object]:
+    """One run of the listing."""
+    return {
+        "plan_run_id": run.run_id,
+        "plan": run.definition_id,
+        "status": run.status.value,
+        **({} if outcome is None else {"outcome": outcome.value}),
+        "step": run.current_step_id,
+        "steps": run.steps,
+        "created_at": instant(run.created_at),
+        "is_gone_through": run.alive,
+    }
+
+
+@command.command("show", epilog=SHOW_EPILOG)
 @click.argument("run_id", metavar="PLAN_RUN")
-@installation_options
+@runs_dir_option
+@json_option
 @click.pass_context
-def show_plan(ctx: click.Context, /, run_id: str, as_json: bool, **installation: Unpack[Installation]) -> None:
+def show_plan(ctx: click.Context, run_id: str, runs_dir: str | None, as_json: bool) -> None:
     """Show how the run PLAN_RUN stands, step by step."""
-    with _runner(installation) as runner:
+    with _kept(runs_dir) as runner:
         _tell(ctx, _known(ctx, runner, run_id), None, as_json=as_json)
 
 
 @command.command("graph", epilog=GRAPH_EPILOG)
 @click.argument("shown", metavar="FILE|PLAN_RUN")
-@installation_options
+@runs_dir_option
+@json_option
 @click.pass_context
-def graph_plan(ctx: click.Context, /, shown: str, as_json: bool, **installation: Unpack[Installation]) -> None:
-    """Draw the plan in a file, or the way that a run took through its plan, as a Mermaid flowchart."""
+def graph_plan(ctx: click.Context, shown: str, runs_dir: str | None, as_json: bool) -> None:
+    """Draw a plan, or the way of a run through one, in Mermaid.
+
+    Mermaid flowcharts are drawn by many Markdown viewers.
+    """
     from surehand.core.orchestration.graph import graph  # noqa: PLC0415 - after the arguments were understood
     from surehand.shell.output import print_json  # noqa: PLC0415 - as above
 
     if shown.startswith(_RUN_PREFIX) and not Path(shown).exists():
-        with _runner(installation) as runner:
+        with _kept(runs_dir) as runner:
             run = _known(ctx, runner, shown)
         drawn = graph(run.pinned.definition, run)
     else:
-        drawn = graph(_read(ctx, Path(shown)))
+        drawn = graph(_read(ctx, _PLAN_FILE.convert(shown, None, ctx)))
     print_json({"mermaid": drawn}) if as_json else click.echo(drawn, nl=False)
 
 
 @command.command("prune", epilog=PRUNE_EPILOG)
-@click.option("--older-than", "days", type=click.IntRange(1, 36500), required=True, metavar="DAYS", help="Their age.")
-@click.option("--dry-run", is_flag=True, help="Count only; drop nothing.")
-@runs_dir_option
-@json_option
+@prune_options
 @click.pass_context
-def prune_plans_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
-    """Drop what old runs of plans were given and found, and the journals of their goals.
+def prune_plans_store(ctx: click.Context, /, **asked: Unpack[Asked]) -> None:
+    """Drop what old runs of plans were given and found.
 
-    Runs are never dropped, nor how their steps ended: their request ids are answered for ever, with the same result. A
-    run that goes on keeps everything; cancel it first if nobody takes it up any more.
+    The journals of their goals go too. Runs are never dropped, nor how their steps ended: their request ids are
+    answered for ever, with the same result. A run that goes on keeps everything; cancel it first if nobody takes it up
+    any more.
     """
-    from attrs import asdict  # noqa: PLC0415 - after the arguments were understood
+    from surehand.shell.orchestration.opening import PLANS  # noqa: PLC0415 - after the arguments were understood
 
-    from surehand.core.admission.record import DAY_SECONDS  # noqa: PLC0415 - as above
-    from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - as above
-    from surehand.shell.config import settings  # noqa: PLC0415 - as above
+    words = {"runs": "Runs of plans", "journals": "Journals of goals"}
+    prune_and_tell(ctx, asked, Prunable(name="file of plans", place=PLANS, words=words, drop=_drop))
+
+
+def _drop(folder: Path, before: int, dry_run: bool) -> "PrunedPlans":
     from surehand.shell.orchestration.opening import PLANS  # noqa: PLC0415 - as above
     from surehand.shell.orchestration.retention import prune_plans  # noqa: PLC0415 - as above
     from surehand.shell.orchestration.store import PlanStore  # noqa: PLC0415 - as above
-    from surehand.shell.output import print_json  # noqa: PLC0415 - as above
-    from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
 
-    folder = settings(runs_dir).state_folder
-    if not (folder / PLANS).exists():
-        click.echo("No plan was run here.", err=True)
-        ctx.exit(NOT_IN_ORDER)
-    try:
-        with closing(PlanStore.open(folder / PLANS, read_only=dry_run)) as store:
-            pruned = prune_plans(store, folder, SYSTEM_CLOCK.now() - days * DAY_SECONDS, dry_run=dry_run)
-    except StoreError:
-        _no_store(ctx)
-    if as_json:
-        print_json({**asdict(pruned), "dry_run": dry_run})
-    else:
-        click.echo(f"Runs of plans: {pruned.runs}. Journals of goals: {pruned.journals}.")
-        click.echo("Nothing was dropped." if dry_run else "What they held is dropped.")
+    with closing(PlanStore.open(folder / PLANS, read_only=dry_run)) as store:
+        return prune_plans(store, folder, before, dry_run=dry_run)
 
 
 @command.command("accept-restored", epilog=ACCEPT_EPILOG)
@@ -383,6 +420,18 @@ def _runner(installation: Installation, definitions: "Definitions | None" = None
         yield runner
 
 
+@contextmanager
+def _kept(runs_dir: str | None) -> "Generator[WorkflowRunner | None]":
+    """What knows the runs of plans, whatever workflows their steps ran; ``None`` where none was run yet."""
+    from surehand.shell.orchestration.opening import PLANS, open_plans  # noqa: PLC0415 - as above
+
+    if not (settings(runs_dir).state_folder / PLANS).exists():
+        yield None
+        return
+    with open_plans(runs_dir) as runner:
+        yield runner
+
+
 def _said(installation: Installation) -> BundleArguments:
     return BundleArguments(
         folder=installation["bundles"],
@@ -405,7 +454,6 @@ def _have_place(installation: Installation, named: str | None) -> bool:
 def _gone_on(runner: "WorkflowRunner", told: "WorkflowRun | RunRefused") -> "WorkflowRun | RunRefused":
     """A run that was found begun and left by its process, after it was taken up."""
     from surehand.core.orchestration.refusal import RunRefused  # noqa: PLC0415 - as above
-    from surehand.core.orchestration.run import RunStatus  # noqa: PLC0415 - as above
 
     if isinstance(told, RunRefused) or told.status is not RunStatus.RUNNING:
         return told
@@ -420,15 +468,16 @@ def _read(ctx: click.Context, file: Path) -> "WorkflowDefinition":
     try:
         return load_definition(file)
     except DefinitionError as error:
-        click.echo(f"Error: {error}. `surehand plan check` says it place by place.", err=True)
+        more = " `surehand plan check` says it place by place." if error.faults else ""
+        click.echo(f"Error: {file}: {error}.{more}", err=True)
         ctx.exit(2)
 
 
-def _known(ctx: click.Context, runner: "WorkflowRunner", run_id: str) -> "WorkflowRun":
+def _known(ctx: click.Context, runner: "WorkflowRunner | None", run_id: str) -> "WorkflowRun":
     from surehand.shell.store.base import StoreError  # noqa: PLC0415 - as above
 
     try:
-        run = runner.get(run_id)
+        run = None if runner is None else runner.get(run_id)
     except StoreError:
         _no_store(ctx)
     if run is None:

@@ -90,10 +90,11 @@ End = Callable[["Recorder"], Awaitable[None]]
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ctx: click.Context, url: str, out: Path, with_session: bool, runs_dir: str | None, as_json: bool
 ) -> None:
-    """Open the app at URL in a window, watch how you do a task once, and keep that as a recording in DIR.
+    """Show a task once in a window, and keep that as a recording.
 
-    The recording is encrypted, with the passphrase in SUREHAND_RECORDING_KEY, or in the private file that
-    SUREHAND_RECORDING_KEY_FILE names, or else with a key that lies in the state folder.
+    Opens the app at URL and watches how you do the task. The recording in DIR is encrypted, with the passphrase in
+    SUREHAND_RECORDING_KEY, or in the private file that SUREHAND_RECORDING_KEY_FILE names, or else with a key that lies
+    in the state folder.
     """
     try:
         recording = make_recording_in(

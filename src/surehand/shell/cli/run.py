@@ -8,6 +8,7 @@ Laws of this module:
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -17,8 +18,10 @@ import click
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.request.keys import NotARequestIdError
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, bundle_options, engine_option, json_option, runs_dir_option
+from surehand.shell.cli.help import Command
 from surehand.shell.config import BundleArguments
 from surehand.shell.output import print_result
+from surehand.shell.reading import UnreadableError, no_larger, reading
 
 if TYPE_CHECKING:
     from surehand.shell.api import Surehand
@@ -28,6 +31,9 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 
 #: Seconds in which a run that was told to stop comes to its end: stopped before the save, or checked after it.
 END_SECONDS: Final = 60
+
+#: What stands in values that are given as arguments, and hardly in a path.
+_OF_VALUES: Final = frozenset('{}"=\n')
 
 EPILOG: Final = f"""\b
 Examples:
@@ -40,10 +46,12 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("workflow")
 @click.option("--inputs", "source", metavar="FILE|-", help="A JSON object of texts by input name; needed to run.")
-@click.option("--request-id", help="Your id of this entry: one per entry, the same for every retry; needed to run.")
+@click.option(
+    "--request-id", metavar="ID", help="Your id of this entry: one per entry, the same for every retry; needed to run."
+)
 @click.option("--dry-run", is_flag=True, help="Only say which checks would refuse a run; WORKFLOW may be a folder.")
 @click.option(
     "--wait", type=click.IntRange(0, 600), default=60, show_default=True, help="Seconds until the run is told to stop."
@@ -121,20 +129,36 @@ def read_inputs(source: str) -> dict[str, str]:
         click.BadParameter: They are no JSON object with each name once; the message repeats nothing of them.
     """
     try:
-        with sys.stdin.buffer if source == "-" else Path(source).open("rb") as stream:
-            text = stream.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise ValueError  # noqa: TRY301 - one refusal for all that is no object of inputs
-        inputs: object = json.loads(text, object_pairs_hook=_each_name_once)
-    except (OSError, ValueError, RecursionError):
-        inputs = None
+        with reading():
+            return _object_in(_start_of(source))
+    except UnreadableError as error:
+        raise click.BadParameter(_told(source, error), param_hint="--inputs") from None
+
+
+def _start_of(source: str) -> bytes:
+    with sys.stdin.buffer if source == "-" else Path(source).open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
+def _object_in(text: bytes) -> dict[str, str]:
+    if not no_larger(text, MAX_BYTES).strip():
+        raise UnreadableError("it is empty")
+    inputs: object = json.loads(text, object_pairs_hook=_each_name_once)
     if not isinstance(inputs, dict):
-        raise click.BadParameter("not a readable JSON object with each name once", param_hint="--inputs")
+        raise UnreadableError("it holds JSON, but no object")
     return cast("dict[str, str]", inputs)  # texts or not: the service judges each value by its declaration
 
 
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name is repeated")
+        raise UnreadableError("a name stands in it twice")
     return found
+
+
+def _told(source: str, error: UnreadableError) -> str:
+    """What is wrong; a text that looks like values rather than like a path is not repeated."""
+    if set(source) & _OF_VALUES and not os.path.lexists(source):
+        return "it takes no values, which every user of this machine could see: name a file, or - for standard input"
+    named = "standard input" if source == "-" else source
+    return f"{named}: {error}; it takes a file with one JSON object of texts, or - for standard input"

@@ -11,22 +11,29 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final, Unpack
 
 import click
-from attrs import asdict
 
 from surehand.core.attention.decision import Finding
 from surehand.core.outcome.result import EngineName, Mode, RunResult
 from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
 from surehand.core.request.record import RunRecord
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
+from surehand.shell.cli.help import Group
+from surehand.shell.cli.pruning import Asked, Prunable, prune_and_tell, prune_options
 from surehand.shell.config import settings
 from surehand.shell.execution import kept_result
 from surehand.shell.output import STYLES, make_console, print_json, print_result
+from surehand.shell.retention import Pruned, prune
 from surehand.shell.store import open_restored, open_store
 from surehand.shell.store.base import StoreError
 
-DAY_SECONDS = 86_400
+EPILOG = """\b
+Examples:
+  surehand runs list
+  surehand runs show run_0123456789abcdef0123456789abcdef
+"""
 
 LIST_EPILOG = """\b
 Examples:
@@ -58,9 +65,9 @@ Examples:
 """
 
 
-@click.group()
+@click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
-    """List the runs of this installation, show one, tidy up, or take a restored store over."""
+    """List runs, show one, tidy up, or take a restored store over."""
 
 
 @command.command("list", epilog=LIST_EPILOG)
@@ -130,36 +137,36 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
 
 
 @command.command("prune", epilog=PRUNE_EPILOG)
-@click.option("--older-than", "days", type=click.IntRange(1, 36500), required=True, metavar="DAYS", help="Their age.")
-@click.option("--dry-run", is_flag=True, help="Count only; drop nothing.")
-@runs_dir_option
-@json_option
+@prune_options
 @click.pass_context
-def prune_store(ctx: click.Context, days: int, dry_run: bool, runs_dir: str | None, as_json: bool) -> None:
-    """Drop old records of refused calls and decisions, journals, traces, and evidence of stopped runs.
+def prune_store(ctx: click.Context, /, **asked: Unpack[Asked]) -> None:
+    """Drop what need not be kept of old runs.
 
-    Runs are never dropped: their request ids are answered for ever, with the same result. A refused call reserved
-    nothing; once its record is dropped its run id is not known any more. The evidence of a run that still waits for a
-    person stays, and so does what was refused about it.
+    Records of refused calls and decisions, journals, traces, and the evidence of stopped runs are dropped. Runs are
+    never dropped: their request ids are answered for ever, with the same result. A refused call reserved nothing; once
+    its record is dropped its run id is not known any more. The evidence of a run that still waits for a person stays,
+    and so does what was refused about it.
     """
-    from surehand.shell.clock import SYSTEM_CLOCK  # noqa: PLC0415 - after the arguments were understood
-    from surehand.shell.retention import prune  # noqa: PLC0415 - as above
+    prune_and_tell(ctx, asked, _RUNS)
 
-    folder = settings(runs_dir).state_folder
-    try:
-        with closing(open_store(folder, read_only=dry_run)) as store:
-            pruned = prune(store, folder, SYSTEM_CLOCK.now() - days * DAY_SECONDS, dry_run=dry_run)
-    except StoreError as error:
-        click.echo(f"Error: the run store cannot be pruned ({error.check.value}).", err=True)
-        ctx.exit(NOT_IN_ORDER)
-    if as_json:
-        print_json({**asdict(pruned), "dry_run": dry_run})
-    else:
-        click.echo(
-            f"Records of refused calls: {pruned.refusals}. Journals: {pruned.journals}. Traces: {pruned.traces}. "
-            f"Evidence of stopped runs: {pruned.evidence}. Refused decisions: {pruned.refused_decisions}."
-        )
-        click.echo("Nothing was dropped." if dry_run else "They are dropped.")
+
+def _drop(folder: Path, before: int, dry_run: bool) -> Pruned:
+    with closing(open_store(folder, read_only=dry_run)) as store:
+        return prune(store, folder, before, dry_run=dry_run)
+
+
+_RUNS: Final = Prunable(
+    name="run store",
+    place="",
+    words={
+        "refusals": "Records of refused calls",
+        "journals": "Journals",
+        "traces": "Traces",
+        "evidence": "Evidence of stopped runs",
+        "refused_decisions": "Refused decisions",
+    },
+    drop=_drop,
+)
 
 
 @command.command("accept-restored", epilog=ACCEPT_EPILOG)

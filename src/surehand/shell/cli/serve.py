@@ -20,6 +20,7 @@ from attrs import evolve
 from surehand.core.modes import Flags, Row, StartRefusal, ToolName, choose
 from surehand.core.outcome.result import Mode
 from surehand.shell.cli.app import bundle_options, engine_option, runs_dir_option
+from surehand.shell.cli.help import Command
 from surehand.shell.config import (
     CONFIG_VARIABLE,
     DEFAULT_POLICY,
@@ -27,6 +28,7 @@ from surehand.shell.config import (
     BundleArguments,
     Settings,
     origin_text,
+    refuse_without_bundles,
     settings,
 )
 
@@ -55,7 +57,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.option(
     "--mode",
     type=click.Choice([mode.value for mode in Mode]),
@@ -156,8 +158,9 @@ def command(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Serve MCP clients over standard input and output.
 
-    Everything can be set by arguments, since clients start servers with a bare environment.
-    The server ends when its input ends; a run that has not reached the save is stopped first.
+    A client starts this itself, once `surehand install` or its own command put it into the client's configuration.
+    Everything can be set by arguments, since clients start servers with a bare environment. The server ends when its
+    input ends; a run that has not reached the save is stopped first.
     """
     said = BundleArguments(
         folder=bundles,
@@ -168,6 +171,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
         parallel_per_app=parallel_per_app,
         url_override=allow_url_override,
         protected_export=allow_protected_export,
+        recording=authoring,
     )
     flags = Flags(
         mode=None if mode is None else Mode(mode),
@@ -185,6 +189,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         allow_synthetic_recorded_defaults=allow_synthetic_recorded_defaults,
     )
     is_sandbox = bundles is None and (tutorial or attended or flags.mode is Mode.SANDBOX)
+    if is_sandbox:
+        refuse_without_bundles(said)
     environ = {**os.environ, **({} if config is None else {CONFIG_VARIABLE: str(config)})}
     chosen = settings(runs_dir, sandbox_engine, bundles=None if is_sandbox else said, environ=environ)
     row = choose(evolve(flags, bundles=chosen.bundles is not None, qualified_config=chosen.continue_and_skip))
@@ -202,12 +208,23 @@ def command(  # noqa: PLR0913 - one parameter for each option
         makers.append(partial(_plan_tools, plans, chosen, goals_by_client_model, _origin(goals_url)))
     if authoring:
         makers.append(partial(_recording_tools, chosen, _pinned(url), policy, authoring_screens))
+    _say_at_the_start(wire, opens_no_app=authoring and _pinned(url) is None)
     notifier = None if notify is None else _notifier(chosen.state_folder, notify)
 
     from surehand.shell.mcp.server import main  # noqa: PLC0415 - after the arguments were understood
 
     more = partial(_tools_of, makers)
     main(partial(_build, chosen, row, notifier), row=row, more_tools=more, wire=wire)
+
+
+def _say_at_the_start(wire: "Wire | None", *, opens_no_app: bool) -> None:
+    """What somebody should know who started it by hand, or reads what a client keeps of standard error."""
+    from surehand.shell.mcp.server import say  # noqa: PLC0415 - as above
+
+    if opens_no_app:
+        say("no app is named, so the recording tools open none: add --url ORIGIN")
+    if wire is not None and os.isatty(wire.incoming):
+        say("waiting for an MCP client; clients start this themselves, see surehand install --help. Ctrl+C ends it")
 
 
 def _origin(url: str | None) -> str | None:
@@ -281,8 +298,14 @@ def _recording_tools(
 
 def _build(chosen: Settings, row: Row, notifier: "Notifier | None") -> "Service":
     from surehand.shell.assembly import build_service  # noqa: PLC0415 - after the client's first answer
+    from surehand.shell.mcp.server import say  # noqa: PLC0415 - as above
 
     service = build_service(chosen, row)
+    refused = len(service.unavailable())
+    if refused:
+        say(f"folders of bundles that are not served: {refused}; surehand bundle verify names the reason")
+    if row.bundles and not service.list_workflows():
+        say("no workflow is served: the folder of bundles holds none that can be")
     if ToolName.LIST_WORKFLOWS in row.tools:
         service.warm()
     if notifier is not None:

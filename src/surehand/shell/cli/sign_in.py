@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from surehand.shell.cli.app import NOT_IN_ORDER, runs_dir_option
+from surehand.shell.cli.app import NOT_IN_ORDER, json_option, runs_dir_option
 from surehand.shell.cli.record import End, StoppedError, stopped_by_name, wait_for_end
 from surehand.shell.config import settings
+from surehand.shell.output import print_json
 
 if TYPE_CHECKING:
     from surehand.shell.authoring.recorder import Recorder
@@ -35,19 +36,26 @@ GUIDE: Final = "The window is open. Sign in to the app, as the account under whi
 @click.command(epilog=EPILOG)
 @click.argument("url")
 @runs_dir_option
+@json_option
 @click.pass_context
-def command(ctx: click.Context, url: str, runs_dir: str | None) -> None:
-    """Open the app at URL in a window, let you sign in, and keep the session for recordings and runs."""
+def command(ctx: click.Context, url: str, runs_dir: str | None, as_json: bool) -> None:
+    """Sign in to the app at URL in a window, and keep the session.
+
+    Recordings with --session and runs begin signed in then.
+    """
     try:
-        sign_in(url, until_signed_in, state_folder=settings(runs_dir).state_folder)
+        origin = sign_in(url, until_signed_in, state_folder=settings(runs_dir).state_folder)
     except StoppedError as stopped:
         click.echo(f"Error: {stopped}.", err=True)
         ctx.exit(NOT_IN_ORDER)
+    if as_json:
+        print_json({"kept": True, "origin": origin})
+        return
     click.echo("The session is kept.")
 
 
-def sign_in(url: str, end: End, *, state_folder: Path, headed: bool = True) -> None:
-    """Keep the session that a person signs in to.
+def sign_in(url: str, end: End, *, state_folder: Path, headed: bool = True) -> str:
+    """Keep the session that a person signs in to; the origin that it is for.
 
     Args:
         url: Where the app is.
@@ -59,10 +67,10 @@ def sign_in(url: str, end: End, *, state_folder: Path, headed: bool = True) -> N
         StoppedError: No session was kept.
     """
     with stopped_by_name(screen=headed):
-        asyncio.run(_sign_in(url, end, state_folder, headed=headed))
+        return asyncio.run(_sign_in(url, end, state_folder, headed=headed))
 
 
-async def _sign_in(url: str, end: End, state_folder: Path, *, headed: bool) -> None:
+async def _sign_in(url: str, end: End, state_folder: Path, *, headed: bool) -> str:
     from surehand.shell.authoring.network import origin_of  # noqa: PLC0415 - Playwright is optional
     from surehand.shell.authoring.recorder import Recorder  # noqa: PLC0415 - as above
     from surehand.shell.sessions import SessionStore  # noqa: PLC0415 - as above
@@ -70,6 +78,7 @@ async def _sign_in(url: str, end: End, state_folder: Path, *, headed: bool) -> N
     async with Recorder.open(url, headed=headed) as recorder:
         await end(recorder)
         SessionStore(state_folder).save(origin_of(url), await recorder.session_state())
+    return origin_of(url)
 
 
 async def until_signed_in(recorder: "Recorder") -> None:

@@ -12,9 +12,10 @@ import click
 
 from surehand.core.workflow.skill import BUNDLE_FOLDER, SKILL_FILE, Skill, skill_of
 from surehand.shell.bundles import BundleFolder, BundleRefusedError, bundle_key, copy_bundle
-from surehand.shell.cli.app import NOT_IN_ORDER, key_file_option
+from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option
 from surehand.shell.cli.bundle import load_or_leave
 from surehand.shell.files import UnsafeFileError, private_folder, write_durably
+from surehand.shell.output import print_json
 
 EPILOG = """\b
 Examples:
@@ -36,13 +37,14 @@ Exit codes:
 )
 @click.option("--include-bundle", is_flag=True, help="Copy the workflow into the skill's folder; it is protected data.")
 @key_file_option
-def command(bundle: Path, out: Path, include_bundle: bool, key_file: Path | None) -> None:
+@json_option
+def command(bundle: Path, out: Path, include_bundle: bool, key_file: Path | None, as_json: bool) -> None:
     """Write an Agent Skill for the workflow in the folder BUNDLE.
 
     The skill says what the workflow is for, which inputs it takes and how its answers are read. It holds no step, no
     address and no value. An agent needs the server too: surehand serve --bundles.
     """
-    found = load_or_leave(bundle, key_file)
+    found = load_or_leave(bundle, key_file, as_json=as_json)
     skill = skill_of(found.card, with_bundle=include_bundle)
     folder = out / skill.name
     try:
@@ -53,6 +55,9 @@ def command(bundle: Path, out: Path, include_bundle: bool, key_file: Path | None
     except (UnsafeFileError, OSError):
         click.echo(f"Error: the folder {skill.name} in --out holds something, or cannot be written.", err=True)
         raise SystemExit(NOT_IN_ORDER) from None
+    if as_json:
+        print_json({"skill": skill.name, "workflow": found.bundle.workflow, "file": str(folder / SKILL_FILE)})
+        return
     click.echo(f"written    {folder / SKILL_FILE}")
 
 

@@ -61,7 +61,7 @@ def main(
     try:
         code = asyncio.run(_serve(build_service, partial(_tools, row, more_tools), claimed))
     except BaseException as error:  # noqa: BLE001 - the process ends here; a traceback could repeat what was said
-        _say(f"the server stopped on an internal error ({type(error).__name__})")
+        say(f"the server stopped on an internal error ({type(error).__name__})")
         code = EXIT_INTERNAL_ERROR
     _leave(code)
 
@@ -156,19 +156,20 @@ class _DiscreetHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line of fixed copy."""
-        _say(f"{record.levelname.lower()} in {record.name}")
+        say(f"{record.levelname.lower()} in {record.name}")
 
 
 def _be_discreet() -> None:
     """Keep the texts of logs, warnings and exceptions away from standard error."""
     logging.captureWarnings(capture=True)
     logging.basicConfig(handlers=[_DiscreetHandler(logging.WARNING)], force=True)
-    sys.excepthook = lambda kind, _error, _trace: _say(f"internal error ({kind.__name__})")
-    threading.excepthook = lambda told: _say(f"internal error in a thread ({told.exc_type.__name__})")
-    sys.unraisablehook = lambda told: _say(f"internal error in a clean-up ({told.exc_type.__name__})")
+    sys.excepthook = lambda kind, _error, _trace: say(f"internal error ({kind.__name__})")
+    threading.excepthook = lambda told: say(f"internal error in a thread ({told.exc_type.__name__})")
+    sys.unraisablehook = lambda told: say(f"internal error in a clean-up ({told.exc_type.__name__})")
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """Tell whoever reads standard error."""
     try:
         os.write(2, f"surehand: {sentence}\n".encode("ascii", "replace"))
     except OSError:

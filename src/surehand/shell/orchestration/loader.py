@@ -17,7 +17,8 @@ from returns.result import Failure
 
 from surehand.core.orchestration.check import DefinitionFault, DefinitionProblem, parse_definition
 from surehand.core.orchestration.definition import WorkflowDefinition
-from surehand.shell.files import UnsafeFileError, read_start
+from surehand.shell.files import read_start
+from surehand.shell.reading import UnreadableError, no_larger, reading
 
 #: Bytes that a definition may have at most.
 LARGEST_DEFINITION: Final = 1 << 20
@@ -43,12 +44,10 @@ def load_definition(path: Path) -> WorkflowDefinition:
     if reader is None:
         raise DefinitionError("a plan is a file that ends in .toml or .json")
     try:
-        content = read_start(path, LARGEST_DEFINITION + 1)
-        data = reader(content.decode())
-    except (OSError, UnsafeFileError, ValueError, RecursionError):
-        raise DefinitionError("the plan cannot be read") from None
-    if len(content) > LARGEST_DEFINITION:
-        raise DefinitionError("the plan is too large")
+        with reading():
+            data = reader(no_larger(read_start(path, LARGEST_DEFINITION + 1), LARGEST_DEFINITION).decode())
+    except UnreadableError as error:
+        raise DefinitionError(f"the plan cannot be read: {error}") from None
     read = parse_definition(data)
     if isinstance(read, Failure):
         raise DefinitionError(f"the plan is not understood: {told(read.failure())}", read.failure())
