@@ -91,6 +91,20 @@ class TestTheFileIsNamedAndWhatIsWrongWithIt:
         assert CANARY not in told.out + told.err
         assert [reader.name] == [each.name for each in tmp_path.iterdir()]
 
+    @pytest.mark.parametrize("reader", ["inputs of a run", "a plan in JSON"])
+    @pytest.mark.parametrize("text", ['{"a": 1, "a": "CANARY7Q"}', '{"CANARY7Q": NaN}'])
+    def test_one_that_every_reader_takes_otherwise(self, tmp_path: Path, reader: str, text: str) -> None:
+        (tmp_path / READERS[reader].name).write_text(text)
+        told = READERS[reader].asked(tmp_path)
+
+        assert (2, "", False) == (told.code, told.out, CANARY in told.err)
+        assert "a name stands in it twice, or a number that cannot be read" in told.err
+
+    def test_one_that_begins_with_a_mark_of_its_encoding(self, tmp_path: Path) -> None:
+        (tmp_path / "plan.toml").write_bytes(b"\xef\xbb\xbf" + PLAN.read_bytes())
+
+        assert "The plan is in order.\n" == READERS["a plan to check"].asked(tmp_path).out
+
     def test_one_that_is_empty(self, tmp_path: Path) -> None:
         (tmp_path / "entry.json").touch()
 
@@ -163,7 +177,7 @@ class TestWhatIsWrongIsToldByItsKind:
             (OSError(CANARY), "the file system refuses"),
             (UnsafeFileError(CANARY), "it is a folder, a symbolic link or something else that is no file of its own"),
             (RecursionError(CANARY), "it is nested too deeply"),
-            (ValueError(CANARY), "it holds something that cannot be read"),
+            (ValueError(CANARY), "a name stands in it twice, or a number that cannot be read"),
         ],
         ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
     )

@@ -25,7 +25,7 @@ _SENTENCES: Final[dict[type[Exception], str]] = {
     UnsafeFileError: "it is a folder, a symbolic link or something else that is no file of its own",
     UnicodeDecodeError: "it is not UTF-8",
     RecursionError: "it is nested too deeply",
-    ValueError: "it holds something that cannot be read",
+    ValueError: "a name stands in it twice, or a number that cannot be read",
 }
 
 #: Python tells the place of a fault in TOML by its message alone before version 3.14.

@@ -7,7 +7,6 @@ Laws of this module:
 - What cannot be read as inputs is refused before anything is recorded.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ import click
 
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.request.keys import NotARequestIdError
+from surehand.core.strict_json import strict_json
 from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, bundle_options, engine_option, json_option, runs_dir_option
 from surehand.shell.cli.help import Command
 from surehand.shell.config import BundleArguments
@@ -143,17 +143,10 @@ def _start_of(source: str) -> bytes:
 def _object_in(text: bytes) -> dict[str, str]:
     if not no_larger(text, MAX_BYTES).strip():
         raise UnreadableError("it is empty")
-    inputs: object = json.loads(text, object_pairs_hook=_each_name_once)
+    inputs = strict_json(text.decode("utf-8-sig"))
     if not isinstance(inputs, dict):
         raise UnreadableError("it holds JSON, but no object")
     return cast("dict[str, str]", inputs)  # texts or not: the service judges each value by its declaration
-
-
-def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UnreadableError("a name stands in it twice")
-    return found
 
 
 def _told(source: str, error: UnreadableError) -> str:

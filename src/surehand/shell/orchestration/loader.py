@@ -6,7 +6,6 @@ Laws of this module:
 - A folder's file that is no plan is listed, never hidden and never in the way of the others.
 """
 
-import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +16,14 @@ from returns.result import Failure
 
 from surehand.core.orchestration.check import DefinitionFault, DefinitionProblem, parse_definition
 from surehand.core.orchestration.definition import WorkflowDefinition
+from surehand.core.strict_json import strict_json
 from surehand.shell.files import read_start
 from surehand.shell.reading import UnreadableError, no_larger, reading
 
 #: Bytes that a definition may have at most.
 LARGEST_DEFINITION: Final = 1 << 20
 
-_READERS: Final[dict[str, Callable[[str], object]]] = {".json": json.loads, ".toml": tomllib.loads}
+_READERS: Final[dict[str, Callable[[str], object]]] = {".json": strict_json, ".toml": tomllib.loads}
 
 
 class DefinitionError(Exception):
@@ -45,7 +45,7 @@ def load_definition(path: Path) -> WorkflowDefinition:
         raise DefinitionError("a plan is a file that ends in .toml or .json")
     try:
         with reading():
-            data = reader(no_larger(read_start(path, LARGEST_DEFINITION + 1), LARGEST_DEFINITION).decode())
+            data = reader(no_larger(read_start(path, LARGEST_DEFINITION + 1), LARGEST_DEFINITION).decode("utf-8-sig"))
     except UnreadableError as error:
         raise DefinitionError(f"the plan cannot be read: {error}") from None
     read = parse_definition(data)
