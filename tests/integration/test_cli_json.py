@@ -134,12 +134,14 @@ class TestASession:
     """The origin for which it is kept."""
 
     def test_that_was_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        origin = "https://app.example"
+        origin, asked_for = "https://app.example", list[tuple[str, End, Path]]()
 
         def signed_in(url: str, end: End, *, state_folder: Path) -> str:
+            asked_for.append((url, end, state_folder))
             return origin
 
         monkeypatch.setattr(sign_in, "sign_in", signed_in)
         told = CliRunner().invoke(sign_in.command, [f"{origin}/canary?secret", "--json"])
 
         assert (0, {"kept": True, "origin": origin}) == (told.exit_code, json.loads(told.stdout))
+        assert [f"{origin}/canary?secret"] == [url for url, *_ in asked_for]
