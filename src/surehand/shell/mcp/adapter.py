@@ -123,50 +123,43 @@ class ProtocolServer:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
+class _FirstWay:
+    """The way to the client of one call of ``mcp`` 1: requests while it waits."""
+
+    def __init__(self, context: Any) -> None:  # noqa: ANN401 - the type exists in mcp 1 only
+        client = context.session.client_params
+        self._context = context
+        self.capabilities: Any = None if client is None else client.capabilities
+
+    async def report(self, waited: float, total: float) -> None:
+        token = None if self._context.meta is None else self._context.meta.progressToken
+        if token is not None:
+            await self._context.session.send_progress_notification(
+                token, waited, total, PROGRESS_MESSAGE, related_request_id=str(self._context.request_id)
+            )
+
+    async def ask(self, form: Form) -> FormAnswer:
+        _require_forms(self.capabilities)
+        session, request_id = self._context.session, self._context.request_id
+        return _answer(await session.elicit_form(form.message, form.schema, related_request_id=request_id))
+
+    async def ask_model(self, asked: ModelRequest) -> ModelAnswer:
+        session, related = self._context.session, _related(self._context.request_id)
+        sent = _ANY_TYPES.ServerRequest(_sampling(asked))
+        return await _from_model(session.send_request(sent, _SAMPLED, metadata=related), _ANY_MCP.McpError)
+
+
 def _first_generation(tools: Tools, name: str, version: str, instructions: str) -> Any:  # noqa: ANN401 - the type exists in mcp 1 only
     """A server of ``mcp`` 1: handlers by request type, results in an envelope, context in a variable."""
     server = _ANY_MCP.server.lowlevel.Server(name, version=version, instructions=instructions)
 
-    def capabilities() -> Any:  # noqa: ANN401 - as above
-        client = server.request_context.session.client_params
-        return None if client is None else client.capabilities
-
     async def list_tools(request: Any) -> object:  # noqa: ANN401 - as above
-        listed = await tools.listing(_cursor(request.params), shows_forms=_shows_forms(capabilities()))
-        return _ANY_TYPES.ServerResult(types.ListToolsResult.model_validate(listed))
+        return _ANY_TYPES.ServerResult(
+            await _listed(tools, _FirstWay(server.request_context).capabilities, request.params)
+        )
 
     async def call_tool(request: Any) -> object:  # noqa: ANN401 - as above
-        context = server.request_context
-        token = context.meta.progressToken if context.meta is not None else None
-
-        async def report(waited: float, total: float) -> None:
-            if token is not None:
-                await context.session.send_progress_notification(
-                    token, waited, total, PROGRESS_MESSAGE, related_request_id=str(context.request_id)
-                )
-
-        async def ask(form: Form) -> FormAnswer:
-            _require_forms(capabilities())
-            return _answer(
-                await context.session.elicit_form(form.message, form.schema, related_request_id=context.request_id)
-            )
-
-        async def ask_model(asked: ModelRequest) -> ModelAnswer:
-            sent = _ANY_TYPES.ServerRequest(_sampling(asked))
-            return await _from_model(
-                context.session.send_request(sent, _SAMPLED, metadata=_related(context.request_id)),
-                _ANY_MCP.McpError,
-            )
-
-        result = await tools.call(
-            request.params.name,
-            request.params.arguments or {},
-            report,
-            ask,
-            shows_forms=_shows_forms(capabilities()),
-            model=ask_model if _offers_model(capabilities()) else None,
-        )
-        return _ANY_TYPES.ServerResult(_result(result))
+        return _ANY_TYPES.ServerResult(await _called(tools, _FirstWay(server.request_context), request.params))
 
     server.request_handlers[types.ListToolsRequest] = list_tools
     server.request_handlers[types.CallToolRequest] = call_tool
@@ -207,18 +200,12 @@ class _SecondWay:
 def _second_generation(tools: Tools, name: str, version: str, instructions: str) -> Any:  # noqa: ANN401 - one return type for both generations
     """A server of ``mcp`` 2: handlers in the constructor, results as they are, context as an argument."""
 
-    async def list_tools(context: Any, params: object) -> types.ListToolsResult:  # noqa: ANN401 - a generic of mcp 2 only
-        shows_forms = _shows_forms(context.session.client_capabilities)
-        return types.ListToolsResult.model_validate(await tools.listing(_cursor(params), shows_forms=shows_forms))
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:  # noqa: ANN401 - generics of mcp 2 only
+        return await _listed(tools, context.session.client_capabilities, params)
 
     async def call_tool(context: Any, params: Any) -> Any:  # noqa: ANN401 - a generic, and results, of mcp 2 only
-        way = _SecondWay(context, params)
-        shows_forms, model = _shows_forms(way.capabilities), way.ask_model if _offers_model(way.capabilities) else None
-        given: dict[str, object] = params.arguments or {}
         try:
-            return _result(
-                await tools.call(params.name, given, way.report, way.ask, shows_forms=shows_forms, model=model)
-            )
+            return await _called(tools, _SecondWay(context, params), params)
         except FormPendingError as pending:
             return _input_required(FORM_KEY, _form(pending.form), pending.form.state)
         except ModelPendingError as pending:
@@ -231,9 +218,17 @@ def _second_generation(tools: Tools, name: str, version: str, instructions: str)
     return server
 
 
-def _cursor(params: Any) -> str | None:  # noqa: ANN401 - a type that either generation names otherwise
+async def _listed(tools: Tools, capabilities: Any, params: Any) -> types.ListToolsResult:  # noqa: ANN401 - types that either generation names otherwise
     cursor = getattr(params, "cursor", None)
-    return cursor if isinstance(cursor, str) else None
+    listed = await tools.listing(cursor if isinstance(cursor, str) else None, shows_forms=_shows_forms(capabilities))
+    return types.ListToolsResult.model_validate(listed)
+
+
+async def _called(tools: Tools, way: _FirstWay | _SecondWay, params: Any) -> types.CallToolResult:  # noqa: ANN401 - as above
+    given: dict[str, object] = params.arguments or {}
+    model = way.ask_model if _offers_model(way.capabilities) else None
+    shows_forms = _shows_forms(way.capabilities)
+    return _result(await tools.call(params.name, given, way.report, way.ask, shows_forms=shows_forms, model=model))
 
 
 def _shows_forms(capabilities: Any) -> bool:  # noqa: ANN401 - as above
