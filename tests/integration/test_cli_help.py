@@ -145,6 +145,21 @@ class TestOwnOptionsStandFirst:
         assert ABOUT_WORKFLOWS not in help_of(Command("alone", params=[click.Option(["--own"])]))
 
 
+class TestAScriptReadsWhatWasDone:
+    """Every command takes --json that prints a result, and the page names the two that print none."""
+
+    def test_all_but_two(self) -> None:
+        leaves = {path: each for path, each in COMMAND_AT.items() if not isinstance(each, click.Group)}
+        without = [
+            path
+            for path, each in leaves.items()
+            if "--json" not in [name for one in options(each) for name in names(one)]
+        ]
+
+        assert [("serve",), ("console",)] == without
+        assert "Every command but `serve` and `console`" in (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+
+
 @cache
 def table() -> set[tuple[str, str]]:
     """Command and option of each row of the page."""
