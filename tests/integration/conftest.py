@@ -1,10 +1,11 @@
-"""A browser, a site and a page for the tests that act on pages of their own; a module that needs others has its own."""
+"""A browser, a site, a page and the clinic app for the tests that need them; a module that needs others has its own."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from support.browser import PATIENT, Lab, Site, Visit, laboratory
+from surehand.shell.sandbox.process import SandboxApp
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +34,11 @@ def patient(lab: Lab, site: Site) -> Iterator[Visit]:
     """The same, with the patience for what does come."""
     with lab.visit(site, limits=PATIENT) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[SandboxApp]:
+    """One clinic app for all tests of a module."""
+    started = SandboxApp.start()
+    yield started
+    started.close()

@@ -61,14 +61,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserEngine]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def app() -> Iterator[SandboxApp]:
-    """The clinic app."""
-    started = SandboxApp.start()
-    yield started
-    started.close()
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     """The site of the note workflow."""

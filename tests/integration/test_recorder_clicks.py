@@ -1,7 +1,6 @@
 """What a person clicks and presses, where pages lead, and what the browser says by itself."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 from playwright.async_api import Dialog, Page
@@ -20,14 +19,6 @@ from surehand.core.workflow.recording import (
 )
 from surehand.core.workflow.target import Within
 from surehand.shell.authoring.recorder import AppUnreachableError, Recorder
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
-
 
 ROWS = """<table><thead><tr><th>Number</th><th>Name</th><th></th></tr></thead>
 <tr><td><b>A-1</b> <button>More</button></td><td>Ada</td><td><a href="/one">Open</a></td></tr>

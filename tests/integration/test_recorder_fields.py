@@ -1,6 +1,5 @@
 """What a person enters, chooses and checks, against real pages in a real Chromium."""
 
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -22,13 +21,6 @@ from support.recorder import (
 from surehand.core.workflow.bundle import Key
 from surehand.core.workflow.recording import Checked, Chose, Clicked, Control, Entered, SecretEntered, Uploaded
 from surehand.core.workflow.target import Target
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
 
 
 async def write(page: Page, name: str, text: str) -> None:

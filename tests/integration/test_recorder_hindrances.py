@@ -1,20 +1,11 @@
 """What stands in the way of a task: checks for persons, sockets, calendars that pop up, and frames of other servers."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.async_api import Page
 
 from support.browser import Site
 from support.recorder import kinds, only, recorded, unique
 from surehand.core.workflow.recording import Clicked, Entered, Happened
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
 
 
 async def press(page: Page) -> None:

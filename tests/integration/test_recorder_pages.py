@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -18,13 +17,6 @@ from surehand.shell.authoring.network import operation_of
 from surehand.shell.engines.browser.chromium import find_chromium, may_sandbox
 from surehand.shell.engines.browser.finding import find_target, register_selectors
 from surehand.shell.engines.browser.telling import naming_script
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    """A site without pages."""
-    with Site() as opened:
-        yield opened
 
 
 def last_page(recording: Recording) -> PageSeen:

@@ -1,7 +1,6 @@
 """The clinic app as its own process, asked over HTTP."""
 
 import json
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -13,14 +12,6 @@ from surehand.shell.sandbox.clinic import MAX_NOTE_LENGTH, MAX_NOTES, TARGET, Cl
 from surehand.shell.sandbox.process import SandboxApp
 
 RECORD_PATH = "/api/referrals/r-104/notes"
-
-
-@pytest.fixture(scope="module")
-def app() -> Iterator[SandboxApp]:
-    """One app for all tests of this module; each test uses texts of its own."""
-    started = SandboxApp.start()
-    yield started
-    started.close()
 
 
 @pytest.fixture

@@ -18,14 +18,6 @@ from surehand.shell.sandbox.workflow import sandbox_bundle
 
 
 @pytest.fixture(scope="module")
-def app() -> Iterator[SandboxApp]:
-    """One app for all tests of this module."""
-    started = SandboxApp.start()
-    yield started
-    started.close()
-
-
-@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for all tests of this module."""
     chromium = find_chromium()

@@ -1,7 +1,5 @@
 """The model of the simulated engine beside the real app, command by command."""
 
-from collections.abc import Iterator
-
 import pytest
 from attrs import evolve
 
@@ -32,14 +30,6 @@ REACHABLE = [case for case in CASES.values() if case.reachable]
 
 #: What differs between two clinics and means nothing.
 _OWN_TO_A_CLINIC = {"id", "created"}
-
-
-@pytest.fixture(scope="module")
-def app() -> Iterator[SandboxApp]:
-    """One app; each test compares one whole run."""
-    started = SandboxApp.start()
-    yield started
-    started.close()
 
 
 @pytest.fixture
