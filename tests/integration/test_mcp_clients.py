@@ -41,7 +41,7 @@ def node() -> str:
 
 def output_of(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a client to its end."""
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=240, check=False)
 
 
 class TestTheOfficialPythonClientsDriveTheServer:

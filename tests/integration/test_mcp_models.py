@@ -32,7 +32,7 @@ PATIENT: Final = "Ada Canary"
 
 #: Seconds that a question stays open for a model that answers, and for one that does not.
 ENOUGH: Final = "300"
-SHORT: Final = "1.5"
+SHORT: Final = "3"
 
 #: Each era that each generation of the library speaks.
 WAYS: Final = ["handshake, mcp 1", "handshake, mcp 2", "modern, mcp 2"]

@@ -40,7 +40,7 @@ class TestTheGreetingIsTheLibrarysAnswer:
     def test_for_every_revision_and_an_unknown_one(self, generation: str) -> None:
         program = str(SUPPORT / "mcp_library_greeting.py")
         ended = subprocess.run(
-            [python_of(generation), program], env=environment(), capture_output=True, text=True, timeout=60, check=True
+            [python_of(generation), program], env=environment(), capture_output=True, text=True, timeout=240, check=True
         )
         seen: dict[str, dict[str, Any]] = json.loads(ended.stdout)
 
@@ -68,7 +68,7 @@ class TestTheGreetingIsTheLibrarysAnswer:
         with RawClient(fake_server(python=python_of(generation)), environment()) as client:
             client.send({**PLAIN, "params": broken})
 
-            assert client.exit_code(30) == 0
+            assert client.exit_code() == 0
 
 
 class TestTheFirstAnswerNeedsNoLibrary:

@@ -27,7 +27,7 @@ def served_over_http() -> Generator[str]:
     running = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on"))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not running.started:
         assert time.monotonic() < deadline, "the HTTP server did not start"
         time.sleep(0.01)
