@@ -238,7 +238,7 @@ class TestDoctorNamesWhatIsNotInOrder:
     def test_a_folder_that_is_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("in the way")
 
-        told = surehand(tmp_path, "doctor", "--runs-dir", "file", *SIMULATED, "--json")
+        told = surehand(tmp_path, "doctor", *SIMULATED, "--json", SUREHAND_RUNS_DIR="file")
 
         assert (1, "failed") == (told.code, self.findings(told)["folder"])
 

@@ -214,13 +214,22 @@ class TestRefusals:
     def test_a_recording_that_is_missing(self, home: Path) -> None:
         told = surehand(home, "compile", "nowhere", "--out", "made")
 
-        assert (told.code, told.err) == (1, "Error: recording 1 cannot be read (missing).\n")
+        assert (told.code, told.err) == (
+            1,
+            "Error: nowhere cannot be read as a recording (missing): there is none in it; surehand record makes one.\n",
+        )
 
     def test_a_recording_that_is_damaged(self, home: Path) -> None:
         (home / "note" / "recording.bin").write_bytes(b"x" * 90)
         told = surehand(home, "compile", "note", "--out", "made")
 
-        assert (told.code, told.err) == (1, "Error: recording 1 cannot be read (does_not_open).\n")
+        assert (
+            told.code,
+            told.err.startswith("Error: note cannot be read as a recording (does_not_open): its key"),
+        ) == (
+            1,
+            True,
+        )
 
     @pytest.mark.parametrize(
         ("arguments", "content"),

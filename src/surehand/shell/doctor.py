@@ -220,7 +220,7 @@ def _bundles(chosen: BundleSettings) -> Finding:
     except ConfigError as error:
         return Finding("bundles", State.FAILED, str(error))
     says = f"{len(served)} whole, {len(refused)} refused"
-    return Finding("bundles", State.WARNING if refused else State.OK, says)
+    return Finding("bundles", State.OK if served and not refused else State.WARNING, says)
 
 
 def _browser(engine: SandboxEngine) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ from surehand.shell.executors import EngineUnavailableError, Executor
 from surehand.shell.files import UnsafeFileError
 from surehand.shell.identity import new_run_id
 from surehand.shell.locks import is_alive
-from surehand.shell.store.base import StoreError, StoreUnavailableError
+from surehand.shell.store.base import StoreError, StoreUnavailableError, is_run_id
 from surehand.shell.watching import ForeignRuns, answer
 
 #: Stands for the URL of a call among its inputs; no input can have this name.
@@ -207,6 +207,8 @@ class Service:
 
     def current(self, run_id: str) -> RunResult | None:
         """The run as it stands, or ``None`` when there is no such run."""
+        if not is_run_id(run_id):
+            return None
         try:
             return self._look(run_id)
         except StoreError as error:

@@ -86,11 +86,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     settings, said = chosen_settings(BundleArguments(policy=policy, apps=url), runs_dir)
     registry = Registry(settings.state_folder)
-    if only_list:
+    if only_list and bundle is None and not revoke:
         _print_list(registry.admissions(), as_json=as_json)
         return
-    if bundle is None:
-        raise click.UsageError("name the folder of a bundle, or give --list")
+    if only_list or bundle is None:
+        raise click.UsageError("name the folder of a bundle, or give --list alone")
     folder = load_or_leave(bundle, key_file, as_json=as_json)
     try:
         if revoke:

@@ -73,6 +73,9 @@ SECTIONS: Final = {
 #: The module of each command.
 COMMANDS: Final = {name: module for section in SECTIONS.values() for name, module in section.items()}
 
+#: What is said of a text that is no request id.
+REQUEST_ID_RULE: Final = "1 to 200 letters, digits and . _ : -, the first a letter or a digit"
+
 #: A file that stands in every bundle.
 IN_EVERY_BUNDLE: Final = "manifest.json"
 
@@ -130,10 +133,10 @@ def run_command_line(wire: "Wire | None") -> NoReturn:
 
 
 def runs_dir_option(function: CommandFunction) -> CommandFunction:
-    """``--runs-dir``."""
+    """``--runs-dir``; a folder that is not there yet is made where something is kept."""
     return click.option(
         "--runs-dir",
-        type=click.Path(file_okay=True),
+        type=click.Path(file_okay=False),
         metavar="FOLDER",
         help="Where the state lies, in the folder surehand.  [default: SUREHAND_RUNS_DIR, or the user's state folder]",
     )(function)

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from surehand.core.workflow.manifest import BundleProblem
 from surehand.shell.bundles import KEY_VARIABLE, BundleFolder, BundleRefusedError, bundle_key, load_bundle, seal_bundle
-from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option
+from surehand.shell.cli.app import IN_EVERY_BUNDLE, NOT_IN_ORDER, json_option, key_file_option
 from surehand.shell.cli.help import Group
 from surehand.shell.config import BundleArguments, BundleSettings, Settings, settings
 from surehand.shell.files import UnsafeFileError
@@ -24,7 +24,7 @@ from surehand.shell.output import print_json, yes_no
 
 #: What each refusal means, and what to do about it.
 EXPLAINED = {
-    BundleProblem.NOT_A_FOLDER: "there is no folder",
+    BundleProblem.NOT_A_FOLDER: "there is no folder of this name",
     BundleProblem.SYMBOLIC_LINK: "a symbolic link stands in it or in its place: copy what it points to",
     BundleProblem.UNREADABLE: "the file system refuses",
     BundleProblem.TOO_LARGE: "a file is larger than such a file can be",
@@ -123,7 +123,7 @@ def seal(ctx: click.Context, folder: Path, plain: bool, key_file: Path | None, a
     try:
         found = seal_bundle(folder, machine_key(), key=bundle_key(chosen.key_file), plain=plain)
     except BundleRefusedError as error:
-        _refused(error, as_json=as_json)
+        _refused(folder, error, as_json=as_json)
     except (DamagedKeyError, UnsafeFileError, OSError):
         click.echo("Error: this machine's signing key cannot be used; nothing was sealed.", err=True)
         ctx.exit(NOT_IN_ORDER)
@@ -187,7 +187,7 @@ def load_or_leave(folder: Path, key_file: Path | None, *, as_json: bool = False)
     try:
         return load_bundle(folder, key=bundle_key(chosen.key_file))
     except BundleRefusedError as error:
-        _refused(error, as_json=as_json)
+        _refused(folder, error, as_json=as_json)
     except DamagedKeyError:
         click.echo("Error: this machine's signing key is damaged; no seal can be judged.", err=True)
         raise SystemExit(NOT_IN_ORDER) from None
@@ -205,12 +205,18 @@ def print_bundle(found: BundleFolder) -> None:
             click.echo(f"  {line}")
 
 
-def _refused(error: BundleRefusedError, *, as_json: bool) -> NoReturn:
+def _refused(folder: Path, error: BundleRefusedError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"accepted": False, "code": error.code.value})
     else:
-        click.echo(f"Error: the bundle is refused ({error.code.value}): {EXPLAINED[error.code]}.", err=True)
+        click.echo(f"Error: {folder} is refused as a bundle ({error.code.value}): {_why(folder, error)}.", err=True)
     raise SystemExit(NOT_IN_ORDER)
+
+
+def _why(folder: Path, error: BundleRefusedError) -> str:
+    if not (folder / IN_EVERY_BUNDLE).exists() and any(folder.glob(f"*/{IN_EVERY_BUNDLE}")):
+        return "it is a folder of bundles; name one of those in it"
+    return EXPLAINED[error.code]
 
 
 def _facts(found: BundleFolder) -> dict[str, object]:

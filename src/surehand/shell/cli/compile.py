@@ -30,9 +30,16 @@ from surehand.core.workflow.compile import (
 )
 from surehand.core.workflow.compiler.wording import PROBLEMS, evidence_text, option_text, question_text
 from surehand.core.workflow.recording import Recording
-from surehand.shell.authoring.protected import RecordingRefusedError, find_recording_key, read_recording
+from surehand.shell.authoring.protected import (
+    KEY_VARIABLE,
+    RecordingProblem,
+    RecordingRefusedError,
+    find_recording_key,
+    read_recording,
+)
 from surehand.shell.bundles import BundleRefusedError, bundle_key, write_bundle
 from surehand.shell.cli.app import NOT_IN_ORDER, json_option, key_file_option, runs_dir_option
+from surehand.shell.cli.bundle import EXPLAINED
 from surehand.shell.config import settings
 from surehand.shell.identity import DamagedKeyError
 from surehand.shell.output import make_console, print_json
@@ -40,6 +47,17 @@ from surehand.shell.reading import UnreadableError, reading
 
 #: Questions are open: nothing was written.
 UNANSWERED: Final = 3
+
+#: Why a recording cannot be read, and what to do about it.
+UNREADABLE: Final = {
+    RecordingProblem.MISSING: "there is none in it; surehand record makes one",
+    RecordingProblem.TAKEN: "there is another one in it",
+    RecordingProblem.DOES_NOT_OPEN: (
+        f"its key is another one, or it is damaged; {KEY_VARIABLE} has to be what it was when it was recorded"
+    ),
+    RecordingProblem.NOT_UNDERSTOOD: "another version of Surehand wrote it; record the task again",
+    RecordingProblem.FOLDER_UNUSABLE: "it is no folder, or you may not read what is in it",
+}
 
 _NAME: Final = re.compile("[a-z][a-z0-9_]{0,39}")
 
@@ -117,11 +135,11 @@ def _recordings(folders: tuple[Path, ...], runs_dir: str | None) -> tuple[Record
     except DamagedKeyError:
         _leave("the key of recordings is damaged.")
     found: list[Recording] = []
-    for number, folder in enumerate(folders, 1):
+    for folder in folders:
         try:
             found.append(read_recording(folder, key))
         except RecordingRefusedError as error:
-            _leave(f"recording {number} cannot be read ({error.code.value}).")
+            _leave(f"{folder} cannot be read as a recording ({error.code.value}): {UNREADABLE[error.code]}.")
     return tuple(found)
 
 
@@ -218,7 +236,7 @@ def _write(out: Path, bundle: Bundle, key_file: Path | None, *, as_json: bool) -
     try:
         written = write_bundle(out, bundle, key=bundle_key(key_file))
     except BundleRefusedError as error:
-        _leave(f"the workflow's folder cannot be written ({error.code.value}).")
+        _leave(f"{out} cannot be written as a workflow's folder ({error.code.value}): {EXPLAINED[error.code]}.")
     inputs = [parameter.name for parameter in bundle.parameters]
     if as_json:
         print_json({"status": "written", "workflow": bundle.workflow, "digest": written.digest, "inputs": inputs})

@@ -59,7 +59,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     With --sandbox-engine browser a browser that does not start is a failure; otherwise it is a warning.
     """
     said = BundleArguments(folder=bundles, key_file=key_file)
-    findings = examine(settings(runs_dir, sandbox_engine, bundles=said), SYSTEM_CLOCK)
+    chosen = settings(runs_dir, sandbox_engine, bundles=said)
+    findings = examine(chosen, SYSTEM_CLOCK)
     if as_json:
         rows = [{"check": each.check, "state": each.state.value, "says": each.says} for each in findings]
         print_json({"in_order": is_in_order(findings), "findings": rows})
@@ -67,4 +68,5 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         console = make_console()
         for each in findings:
             console.print(f"[{STYLES[each.state]}]{each.state.value:8}[/] {each.check:12} {each.says}")
+        click.echo(f"The state folder is {chosen.state_folder}")
     ctx.exit(0 if is_in_order(findings) else NOT_IN_ORDER)

@@ -17,6 +17,7 @@ from surehand.core.workflow.manifest import BundleProblem
 from surehand.shell.assembly import build_service
 from surehand.shell.cli.app import NOT_IN_ORDER
 from surehand.shell.cli.bundle import EXPLAINED as REFUSED
+from surehand.shell.cli.run import served_here
 from surehand.shell.config import BundleArguments, settings
 from surehand.shell.output import print_json
 from surehand.shell.policies import EXPLAINED
@@ -31,12 +32,13 @@ def explain(workflow: str, said: BundleArguments, runs_dir: str | None, *, as_js
     service = build_service(chosen, row)
     try:
         found = service.overview(opaque_id(path.name) if is_folder else workflow)
+        served = [card.name for card in service.list_workflows()]
     finally:
         service.close()
     if as_json:
         print_json(_told(found))
     else:
-        _print(found)
+        _print(found, served)
     return 0 if found is not None and found.ready else NOT_IN_ORDER
 
 
@@ -47,9 +49,10 @@ def _told(found: WorkflowOverview | None) -> dict[str, object]:
     return {"would_run": found.ready, **problem, "failed_checks": [check.value for check in found.failed_checks]}
 
 
-def _print(found: WorkflowOverview | None) -> None:
+def _print(found: WorkflowOverview | None, served: list[str]) -> None:
     if found is None:
         click.echo("would not run: no workflow of this name is served here")
+        click.echo(served_here(served))
     elif found.problem is not None:
         click.echo(f"would not run: it cannot be served ({found.problem}){_reason(found.problem)}")
     elif found.ready:

@@ -22,6 +22,7 @@ from surehand.shell.cli.app import (
     EXIT_CODES,
     EXIT_TABLE,
     NOT_IN_ORDER,
+    REQUEST_ID_RULE,
     bundle_options,
     engine_option,
     json_option,
@@ -204,9 +205,7 @@ def run_plan(
         try:
             told = runner.run(definition, inputs, request_id)
         except NotARequestIdError:
-            raise click.BadParameter(
-                "1 to 200 letters, digits and . _ : -, the first a letter or a digit", param_hint="--request-id"
-            ) from None
+            raise click.BadParameter(REQUEST_ID_RULE, param_hint="--request-id") from None
         told = _gone_on(runner, told)
     _tell(ctx, told, definition.definition_id, as_json=as_json)
 

@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
+from surehand.core.outcome.reasons import Reason
 from surehand.core.outcome.result import RunResult, as_replayed, is_final
 from surehand.core.request.keys import NotARequestIdError
 from surehand.core.strict_json import strict_json
-from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, bundle_options, engine_option, json_option, runs_dir_option
+from surehand.shell.cli.app import (
+    EXIT_CODES,
+    EXIT_TABLE,
+    REQUEST_ID_RULE,
+    bundle_options,
+    engine_option,
+    json_option,
+    runs_dir_option,
+)
 from surehand.shell.cli.help import Command
 from surehand.shell.config import BundleArguments
 from surehand.shell.output import print_result
@@ -99,10 +108,11 @@ def command(  # noqa: PLR0913 - one parameter for each option
         try:
             result = _end_of(hand, hand.run_workflow(workflow, inputs, request_id, wait_seconds=0), wait)
         except NotARequestIdError:
-            raise click.BadParameter(
-                "1 to 200 letters, digits and . _ : -, the first a letter or a digit", param_hint="--request-id"
-            ) from None
+            raise click.BadParameter(REQUEST_ID_RULE, param_hint="--request-id") from None
+        served = [card.name for card in hand.list_workflows()]
     print_result(result, as_json=as_json)
+    if result.reason is Reason.UNKNOWN_WORKFLOW and not as_json:
+        click.echo(served_here(served))
     ctx.exit(EXIT_CODES[result.outcome])
 
 
@@ -120,6 +130,11 @@ def _end_of(hand: "Surehand", first: RunResult, wait: int) -> RunResult:
         hand.cancel_run(first.run_id)
         result = hand.get_run(first.run_id, END_SECONDS)
     return result
+
+
+def served_here(names: list[str]) -> str:
+    """Which workflows a call can name."""
+    return f"Served here: {', '.join(names) or 'none'}."
 
 
 def read_inputs(source: str) -> dict[str, str]:

@@ -7,11 +7,10 @@ Laws of this module:
 - Listing writes nothing. Showing one run settles it if its owner is gone, as every question about a run does.
 """
 
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, NoReturn, Unpack
 
 import click
 
@@ -19,7 +18,7 @@ from surehand.core.attention.decision import Finding
 from surehand.core.outcome.result import EngineName, Mode, RunResult
 from surehand.core.request.keys import NotARequestIdError, RequestId, request_key
 from surehand.core.request.record import RunRecord
-from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, json_option, runs_dir_option
+from surehand.shell.cli.app import EXIT_CODES, EXIT_TABLE, NOT_IN_ORDER, REQUEST_ID_RULE, json_option, runs_dir_option
 from surehand.shell.cli.help import Group
 from surehand.shell.cli.pruning import Asked, Prunable, prune_and_tell, prune_options
 from surehand.shell.config import settings
@@ -81,15 +80,14 @@ def list_runs(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ctx: click.Context, limit: int, before: str | None, request_id: str | None, runs_dir: str | None, as_json: bool
 ) -> None:
     """List runs, the newest first."""
-    folder = settings(runs_dir).state_folder
+    folder, key = settings(runs_dir).state_folder, None if request_id is None else _key_of(request_id)
     records: tuple[RunRecord, ...] = ()
     if folder.exists():
         try:
-            records = _read(folder, limit, before, request_id)
+            records = _read(folder, limit, before, key)
         except StoreError as error:
-            click.echo(f"Error: the run store cannot be read ({error.check.value}). Run surehand doctor.", err=True)
-            ctx.exit(NOT_IN_ORDER)
-    more = records[-1].run_id if records and request_id is None and len(records) == limit else None
+            _no_store(ctx, error)
+    more = records[-1].run_id if records and key is None and len(records) == limit else None
     if as_json:
         page: dict[str, object] = {"runs": [_row(record) for record in records]}
         if more:
@@ -122,8 +120,10 @@ def show_run(ctx: click.Context, run_id: str, as_html: bool, runs_dir: str | Non
             result = hand.get_run(run_id)
             report = hand.get_run_report(run_id) if as_html else None
         except UnknownRunError:
-            click.echo("No run is known by this run id.", err=True)
+            click.echo("No run is known by this run id. `surehand runs list` shows those that are.", err=True)
             ctx.exit(NOT_IN_ORDER)
+        except StoreError as error:
+            _no_store(ctx, error)
     folder = settings(runs_dir).state_folder
     if report is not None:
         from surehand.shell.run_page import run_page  # noqa: PLC0415 - only for a page
@@ -201,6 +201,11 @@ def accept_restored_store(ctx: click.Context, yes: bool, runs_dir: str | None, a
         click.echo(f"Requests that the store had lost and that never run again: {accepted.lost}.")
 
 
+def _no_store(ctx: click.Context, error: StoreError) -> NoReturn:
+    click.echo(f"Error: the run store cannot be read ({error.check.value}). Run surehand doctor.", err=True)
+    ctx.exit(NOT_IN_ORDER)
+
+
 def _print_beside(folder: Path, run_id: str, *, beside_json: bool) -> None:
     """What the run's owner said too late, and what was read again, if either is there."""
     late, finding = _beside(folder, run_id)
@@ -227,7 +232,7 @@ def _beside(folder: Path, run_id: str) -> tuple[RunResult | None, Finding | None
         return None, None
 
 
-def _read(folder: Path, limit: int, before: str | None, request_id: str | None) -> tuple[RunRecord, ...]:
+def _read(folder: Path, limit: int, before: str | None, key: str | None) -> tuple[RunRecord, ...]:
     """One page of records.
 
     Raises:
@@ -235,16 +240,16 @@ def _read(folder: Path, limit: int, before: str | None, request_id: str | None) 
     """
     store = open_store(folder, read_only=True)
     try:
-        return store.recent(limit, before) if request_id is None else _attempts(store.attempts, request_id)
+        return store.recent(limit, before) if key is None else store.attempts(key)[::-1]
     finally:
         store.close()
 
 
-def _attempts(look_up: Callable[[str], tuple[RunRecord, ...]], request_id: str) -> tuple[RunRecord, ...]:
+def _key_of(request_id: str) -> str:
     try:
-        return look_up(request_key(RequestId.parse(request_id)))[::-1]
+        return request_key(RequestId.parse(request_id))
     except NotARequestIdError:
-        raise click.BadParameter("not a request id", param_hint="--request-id") from None
+        raise click.BadParameter(REQUEST_ID_RULE, param_hint="--request-id") from None
 
 
 def _row(record: RunRecord) -> dict[str, object]:
