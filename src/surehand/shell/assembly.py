@@ -45,6 +45,7 @@ from surehand.shell.store.base import StoreCorruptError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from surehand.shell.bundles import BundleFolder
+    from surehand.shell.engines.browser.executor import WorkerExecutor
     from surehand.shell.sandbox.process import SandboxApp
 
 #: Why a bundle that can be read is not served, beside the problems of folders.
@@ -283,13 +284,7 @@ def _app_crew(settings: Settings, chosen: BundleSettings, mode: Mode, origin: st
         attended=settings.attended,
         pictures=settings.frames,
     )
-    crew = _AppCrew(origin, executor)
-    try:
-        executor.warm_up()
-    except EngineUnavailableError:
-        crew.close()
-        raise
-    return crew
+    return _warmed_up(_AppCrew(origin, executor), executor)
 
 
 def _browser_crew(settings: Settings, premises: Premises) -> Crew:
@@ -311,7 +306,11 @@ def _browser_crew(settings: Settings, premises: Premises) -> Crew:
         attended=settings.attended,
         pictures=settings.frames,
     )
-    crew = _BrowserCrew(app, executor)
+    return _warmed_up(_BrowserCrew(app, executor), executor)
+
+
+def _warmed_up(crew: Crew, executor: "WorkerExecutor") -> Crew:
+    """The crew with its worker ready; one whose worker does not start is closed."""
     try:
         executor.warm_up()
     except EngineUnavailableError:

@@ -27,7 +27,7 @@ from surehand.core.wire import to_wire
 from surehand.shell.authoring.desk import AuthoringDesk
 from surehand.shell.authoring.refused import RefusedError
 from surehand.shell.mcp.answers import outline
-from surehand.shell.mcp.tools import Call, Json, Picture, Tool, ToolError
+from surehand.shell.mcp.tools import Call, Json, Picture, Tool, ToolError, reading_tool
 
 #: Bytes of a picture, at most.
 MOST_PICTURE_BYTES: Final = 2 * 1024 * 1024
@@ -78,38 +78,24 @@ def _command(desk: AuthoringDesk, name: ToolName, row: _Row) -> Tool:
 
 
 def _observe(desk: AuthoringDesk) -> Tool:
-    return Tool(
-        name=ToolName.OBSERVE.value,
-        title="Observe",
-        description="The nodes of the app's page: an id, a role and states for each. No name, value, title or address.",
-        read_only=True,
-        destructive=False,
-        idempotent=True,
-        open_world=False,
-        arguments={},
-        required=(),
-        output_schema=lambda: outline(json_schema(Observation), exact=("schema",)),
-        handler=partial(_look, desk),
+    return reading_tool(
+        ToolName.OBSERVE.value,
+        "Observe",
+        "The nodes of the app's page: an id, a role and states for each. No name, value, title or address.",
+        {},
+        lambda: outline(json_schema(Observation), exact=("schema",)),
+        partial(_look, desk),
     )
 
 
 def _screen(desk: AuthoringDesk) -> Tool:
-    return Tool(
-        name=ToolName.SCREEN.value,
-        title="Screen",
-        description="A picture of the window in the pixels that click takes; scrubbed, a drawing of its nodes alone.",
-        read_only=True,
-        destructive=False,
-        idempotent=True,
-        open_world=False,
-        arguments={},
-        required=(),
-        output_schema=lambda: {
-            "type": "object",
-            "properties": {"screens": {"type": "string"}},
-            "required": ["screens"],
-        },
-        handler=partial(_show, desk),
+    return reading_tool(
+        ToolName.SCREEN.value,
+        "Screen",
+        "A picture of the window in the pixels that click takes; scrubbed, a drawing of its nodes alone.",
+        {},
+        lambda: {"type": "object", "properties": {"screens": {"type": "string"}}, "required": ["screens"]},
+        partial(_show, desk),
     )
 
 
