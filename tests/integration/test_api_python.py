@@ -48,7 +48,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def modules_after(statement: str) -> set[str]:
     """The top-level modules that a fresh interpreter has loaded after the statement."""
     script = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=60)
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=240)
     return {name.partition(".")[0] for name in json.loads(told.stdout)}
 
 

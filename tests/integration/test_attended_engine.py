@@ -175,9 +175,9 @@ class TestContinue:
         stopped = room.run(CHOOSING, NOTE, site.target)
 
         async def be_asked(page: Page) -> None:
-            await page.evaluate("() => { setTimeout(() => alert('Careful'), 0) }")
-            dialog = await page.context.wait_for_event("dialog")
-            await dialog.accept()
+            async with page.context.expect_event("dialog") as dialog:
+                await page.evaluate("() => { setTimeout(() => alert('Careful'), 0) }")
+            await (await dialog.value).accept()
             await open_right(page)
 
         room.engine.by_hand(be_asked)

@@ -69,7 +69,7 @@ def surehand(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         env={**kept, **environ},
-        timeout=120,
+        timeout=240,
     )
 
 
@@ -126,8 +126,9 @@ class TestLeftBehind:
         assert asked == ["", "", "sid=7"]
 
     def test_signing_in_keeps_the_session_and_no_recording(self, site: Site, tmp_path: Path) -> None:
-        sign_in(f"{site.origin}/", demonstrate, state_folder=tmp_path, headed=False)
+        kept = sign_in(f"{site.origin}/", demonstrate, state_folder=tmp_path, headed=False)
 
+        assert site.origin == kept
         assert "sid" in (SessionStore(tmp_path).load(site.origin) or "")
         assert not list(tmp_path.rglob(RECORDING_FILE))
         assert not [word for content in files_below(tmp_path).values() for word in CANARIES if word.encode() in content]
