@@ -13,6 +13,8 @@ import pytest
 
 from support.command_line import surehand
 from support.serving import note_bundle, put
+from surehand.core.outcome.result import FailedCheck
+from surehand.shell.doctor import TO_DO
 
 INPUTS = json.dumps({"note": "Seen today.", "sandbox_case": "normal"})
 ENTRY = ("--inputs", "-", "--request-id", "r")
@@ -60,6 +62,37 @@ class TestTheFolderOfTheState:
         told = surehand(tmp_path, "doctor", *SIMULATED, "--runs-dir", "here")
 
         assert told.out.endswith(f"\nThe state folder is {tmp_path / 'here' / 'surehand'}\n")
+
+
+class TestTheDoctorSaysWhatToDo:
+    """What it finds lacking or damaged is told by its code and with what to do about it."""
+
+    def says(self, home: Path, check: str, **variables: str) -> str:
+        """What it says of one check."""
+        told = surehand(home, "doctor", "--runs-dir", "runs", "--json", **variables)
+        (found,) = [str(each["says"]) for each in json.loads(told.out)["findings"] if each["check"] == check]
+        return found
+
+    def test_without_a_browser(self, tmp_path: Path) -> None:
+        said = self.says(tmp_path, "browser", SUREHAND_CHROMIUM="/nothing/here")
+
+        assert said.startswith(
+            "browser_missing: install Chromium, Chrome or Edge, or run `playwright install chromium`"
+        )
+        assert said.endswith("; until then the simulated engine is used")
+
+    def test_with_a_damaged_store(self, tmp_path: Path) -> None:
+        surehand(tmp_path, "run", "add_triage_note", *ENTRY, *SIMULATED, "--runs-dir", "runs", stdin=INPUTS)
+        (tmp_path / "runs" / "surehand" / "ledger.db").write_bytes(b"not a ledger")
+
+        said = self.says(tmp_path, "store", SUREHAND_CHROMIUM="/nothing/here")
+        assert (
+            "store_corrupt: it is kept as it is; move the state folder away, and restore a backup or begin anew" == said
+        )
+
+    @pytest.mark.parametrize("check", [each for each in FailedCheck if each.name.startswith(("STORE", "BROWSER"))])
+    def test_about_every_store_and_browser(self, check: FailedCheck) -> None:
+        assert TO_DO[check]
 
 
 class TestAWorkflowThatIsNotServed:

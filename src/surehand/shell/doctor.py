@@ -42,6 +42,20 @@ EARLIEST_NOW: Final = 1_735_689_600
 TOLERATED_SECONDS: Final = 120
 
 
+#: What to do about what can be found out here.
+TO_DO: Final[dict[FailedCheck, str]] = {
+    FailedCheck.BROWSER_MISSING: (
+        "install Chromium, Chrome or Edge, or run `playwright install chromium`; SUREHAND_CHROMIUM names another one"
+    ),
+    FailedCheck.BROWSER_NOT_STARTING: "start it by hand and see what it says",
+    FailedCheck.STORE_CORRUPT: "it is kept as it is; move the state folder away, and restore a backup or begin anew",
+    FailedCheck.STORE_UNAVAILABLE: "see who may write in the state folder, and whether the disk is full",
+    FailedCheck.STORE_OF_OTHER_KIND: "name another folder by --runs-dir",
+    FailedCheck.STORE_NEWER: "a newer version wrote it; update Surehand",
+    FailedCheck.STORE_RESTORED: "it was copied or restored; `surehand runs accept-restored` takes it over",
+}
+
+
 @unique
 class State(Enum):
     """What a check came to. ``warning`` is no hindrance."""
@@ -177,14 +191,14 @@ def _store(folder: Path, clock: Clock) -> Iterator[Finding]:
     try:
         store = open_store(folder)
     except StoreError as error:
-        yield Finding("store", State.FAILED, error.check.value)
+        yield Finding("store", State.FAILED, _told(error.check))
         return
     try:
         store.check_health()
         newest = store.recent(1)
         unfinished = sum(1 for _ in store.unfinished())
     except StoreError as error:
-        yield Finding("store", State.FAILED, error.check.value)
+        yield Finding("store", State.FAILED, _told(error.check))
         return
     finally:
         store.close()
@@ -206,9 +220,16 @@ def _plans(folder: Path) -> Iterator[Finding]:
     except StoreRestoredError:
         yield Finding("plans", State.FAILED, "copied or restored: `surehand plan accept-restored` takes it over")
     except StoreError as error:
-        yield Finding("plans", State.FAILED, error.check.value)
+        yield Finding("plans", State.FAILED, _told(error.check))
     else:
         yield Finding("plans", State.OK, f"whole, {unfinished} unfinished")
+
+
+def _told(check: FailedCheck) -> str:
+    """The code of a failed check, and what to do about it."""
+    if check is FailedCheck.BROWSER_MISSING and find_spec("playwright") is None:
+        return f"{check.value}: pip install 'surehand[browser]'"
+    return f"{check.value}: {TO_DO[check]}" if check in TO_DO else check.value
 
 
 def _bundles(chosen: BundleSettings) -> Finding:
@@ -232,9 +253,9 @@ def _browser(engine: SandboxEngine) -> Iterator[Finding]:
     if refusal is None:
         yield Finding("browser", State.OK, "starts")
     elif engine is SandboxEngine.AUTO:
-        yield Finding("browser", State.WARNING, f"{refusal.value}; the simulated engine is used")
+        yield Finding("browser", State.WARNING, f"{_told(refusal)}; until then the simulated engine is used")
     else:
-        yield Finding("browser", State.FAILED, refusal.value)
+        yield Finding("browser", State.FAILED, _told(refusal))
 
 
 def _browser_refusal() -> FailedCheck | None:
