@@ -28,10 +28,15 @@ class Screen:
         self._do("search", "--name", title, "windowfocus", "--sync")
 
     def follow_link_behind(self, text: str, pace: float) -> None:
-        """Look for a text in the page, and follow the link that comes next; with so many seconds for each of it."""
-        self._do("key", "--delay", str(int(pace * 1000)), "ctrl+f")
-        self._do("type", "--delay", str(int(pace * 100)), text)
-        self._do("key", "--delay", str(int(pace * 1000)), "Escape", "Tab", "Return")
+        """Look for a text in the page, and follow the link that comes next; with so many seconds after each of it.
+
+        The seconds lie between the keys: one that is held down for long is repeated by the screen. What was found is
+        looked at before it is left, since a part of the text is found at another place.
+        """
+        wait = ("sleep", str(pace))
+        self._do("key", "ctrl+f", *wait)
+        self._do("type", "--delay", "50", text)
+        self._do(*wait, "key", "Escape", *wait, "key", "Tab", *wait, "key", "Return")
 
     def shows(self, title: str, seconds: float) -> bool:
         """Whether a window of a page with this title comes to be there."""
