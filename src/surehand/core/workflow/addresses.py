@@ -43,9 +43,9 @@ def has_stray_brace(template: str) -> bool:
     return re.search("[{}]", PLACE.sub("", template)) is not None
 
 
-def segments(template: str | None) -> list[str]:
+def segments(template: str) -> list[str]:
     """The pieces of a path or fragment, without the query behind it."""
-    return (template or "").partition("?")[0].split("/")
+    return template.partition("?")[0].split("/")
 
 
 def gates_meet(one: PageGate, other: PageGate) -> bool:
@@ -53,8 +53,11 @@ def gates_meet(one: PageGate, other: PageGate) -> bool:
     paths = _can_equal(segments(one.path), segments(other.path))
     wanted = {part.name: part.value for part in other.query}
     queries = all(_values_meet(part.value, wanted.get(part.name, "*")) for part in one.query)
-    known = one.fragment is not None and other.fragment is not None
-    return paths and queries and (not known or _can_equal(segments(one.fragment), segments(other.fragment)))
+    return paths and queries and _fragments_meet(one.fragment, other.fragment)
+
+
+def _fragments_meet(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or _can_equal(segments(one), segments(other))
 
 
 def _values_meet(one: str, other: str) -> bool:
