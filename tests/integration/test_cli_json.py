@@ -52,6 +52,10 @@ class TestABundle:
     def test_that_was_refused(self, home: Path) -> None:
         assert {"accepted": False, "code": "not_a_folder"} == asked(home, "bundle", "seal", "nowhere", code=1)
 
+    def test_compared_with_itself(self, home: Path) -> None:
+        assert {"same": True, "differences": []} == asked(home, "bundle", "diff", "own", "own")
+        assert "They do the same.\n" == surehand(home, "bundle", "diff", "own", "own").out
+
     def test_as_a_skill(self, home: Path) -> None:
         written = asked(home, "emit-skill", "own", "--out", "skills")
 

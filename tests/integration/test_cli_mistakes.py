@@ -117,6 +117,12 @@ class TestAWorkflowThatIsNotServed:
             each.out.splitlines()[-1] for each in (told, none)
         ]
 
+    def test_a_folder_in_the_place_of_its_name(self, tmp_path: Path) -> None:
+        put(tmp_path / "bundles", note_bundle())
+        told = surehand(tmp_path, "run", "bundles/add_note", *ENTRY, stdin=INPUTS)
+
+        assert (2, "", True) == (told.code, told.out, "name the folder in which that lies by --bundles" in told.err)
+
     def test_a_known_one_is_not_followed_by_a_list(self, tmp_path: Path) -> None:
         told = surehand(tmp_path, "run", "add_triage_note", *ENTRY, *SIMULATED, stdin=INPUTS)
 

@@ -165,6 +165,8 @@ def diff(ctx: click.Context, first: Path, second: Path, key_file: Path | None, a
     if as_json:
         rows = [{"place": each.place, "before": each.before, "after": each.after} for each in found]
         print_json({"same": not found, "differences": rows})
+    elif not found:
+        click.echo("They do the same.")
     for each in () if as_json else found:
         click.echo(each.place)
         for mark, told in (("-", each.before), ("+", each.after)):

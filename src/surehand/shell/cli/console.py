@@ -28,7 +28,6 @@ Examples:
   surehand console                           look at the runs that stopped
   surehand console --attend --allow-actions  look into them, and decide
 
-\b
 The page answers this computer alone. Decisions are carried out by the server in whose window the run stopped, or,
 when that is gone, by this command in a window of its own.
 """

@@ -101,6 +101,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         ctx.exit(explain(workflow, said, runs_dir, as_json=as_json))
     if source is None or request_id is None:
         raise click.UsageError("a run needs --inputs and --request-id")
+    if "/" in workflow:
+        raise click.UsageError("a run names its workflow; name the folder in which that lies by --bundles")
     from surehand.shell.api import Surehand  # noqa: PLC0415 - after the arguments were understood
 
     inputs = read_inputs(source)
