@@ -15,7 +15,7 @@ from support.mcp_clients import (
     Json,
     RawClient,
     environment,
-    first_generation_python,
+    python_of,
     result_of_answer,
     structured,
 )
@@ -61,7 +61,7 @@ class TestExactlyTheRecordingTools:
 
     @pytest.mark.parametrize("line", ["mcp 2", "mcp 1"])
     def test_alone(self, tmp_path: Path, line: str) -> None:
-        python = sys.executable if line == "mcp 2" else first_generation_python()
+        python = python_of(line)
         with serving(tmp_path, "--authoring", python=python) as client:
             tools = listed(client)
             refused = client.request("tools/call", {"name": "run_workflow", "arguments": {}})

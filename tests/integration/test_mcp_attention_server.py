@@ -14,7 +14,7 @@ from support.mcp_clients import (
     Json,
     RawClient,
     environment,
-    first_generation_python,
+    python_of,
     result_of_answer,
     structured,
 )
@@ -38,7 +38,7 @@ def own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def serving(tmp_path: Path, *flags: str, capabilities: Json = FORMS, line: str = "mcp 2") -> Generator[RawClient]:
     """A client of the handshake era with these capabilities."""
-    python = sys.executable if line == "mcp 2" else first_generation_python()
+    python = python_of(line)
     command = [python, "-m", "surehand", "serve", "--runs-dir", str(tmp_path / "runs"), *flags]
     with RawClient(command, environment()) as client:
         client.request("initialize", {**INITIALIZE, "protocolVersion": "2025-11-25", "capabilities": capabilities})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from support.mcp_clients import Json, RawClient, environment, first_generation_python, result_of_answer, structured
+from support.mcp_clients import Json, RawClient, environment, python_of, result_of_answer, structured
 from support.serving import note_bundle, put
 from surehand.core.modes import ROWS, Start
 from surehand.core.overview import opaque_id
@@ -85,7 +85,7 @@ class TestExactlyTheToolsOfTheRow:
     ) -> None:
         put(tmp_path / "bundles", note_bundle(), note_bundle(workflow="add_other"))
         monkeypatch.setenv("PYTHONPATH", SOURCE)
-        python = sys.executable if line == "mcp 2" else first_generation_python()
+        python = python_of(line)
         with serving(tmp_path, *flags, python=python) as client:
             tools = tools_of(client)
             client.end_input()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.mcp_clients import environment, fake_server, first_generation_python, node_folder
+from support.mcp_clients import environment, fake_server, node_folder, python_of
 from support.mcp_http import served_over_http
 
 TOOLS = ["list_workflows", "run_workflow", "get_run"]
@@ -24,11 +24,6 @@ NEED_FIXTURES = {
     "sep-2575-http-server-no-independent-requests-on-stream",
     "sep-2575-server-no-log-without-loglevel",
 }
-
-
-def python_of(generation: str) -> str:
-    """The interpreter with this generation of the protocol library."""
-    return sys.executable if generation == "mcp 2" else first_generation_python()
 
 
 def node() -> str:

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from support.mcp_clients import (
     RawClient,
     environment,
     fake_server,
-    first_generation_python,
+    python_of,
     result_of_answer,
     session,
     structured,
@@ -36,7 +35,7 @@ RUN_ID = "run_" + "0" * 32
 @pytest.fixture(scope="module", params=["mcp 2", "mcp 1"])
 def client(request: pytest.FixtureRequest) -> Iterator[RawClient]:
     """One session with 500 workflows."""
-    python = sys.executable if request.param == "mcp 2" else first_generation_python()
+    python = python_of(request.param)
     with session("500", python=python) as opened:
         yield opened
 

@@ -14,7 +14,7 @@ from support.mcp_clients import (
     Json,
     RawClient,
     environment,
-    first_generation_python,
+    python_of,
     result_of_answer,
     structured,
 )
@@ -42,7 +42,7 @@ ANSWERS: list[Json] = [
 @contextmanager
 def session(capabilities: Json, line: str = "mcp 2") -> Generator[RawClient]:
     """A session of the handshake era with these capabilities."""
-    python = sys.executable if line == "mcp 2" else first_generation_python()
+    python = python_of(line)
     with RawClient([python, SERVER], environment(PYTHONPATH=SOURCE)) as client:
         client.request("initialize", {**INITIALIZE, "protocolVersion": "2025-11-25", "capabilities": capabilities})
         client.notify("notifications/initialized")

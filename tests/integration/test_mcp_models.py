@@ -9,7 +9,6 @@ Laws:
 """
 
 import json
-import sys
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from support.mcp_clients import TESTS, Json, first_generation_python, structured
+from support.mcp_clients import TESTS, Json, python_of, structured
 from support.sampling import LONG, SAMPLING, Model, ModernTalk, Talk, asked, decides, plans_in, says, start, talking
 from surehand.core.orchestration.goals import MAX_STEPS
 from surehand.core.orchestration.prompt import FIXED, MAX_PROMPT_BYTES, Shown
@@ -44,7 +43,7 @@ def server(
 ) -> Generator[Talk]:
     """A client of this way, with a server whose page is of paper."""
     era, _, library = way.partition(", ")
-    python = sys.executable if library == "mcp 2" else first_generation_python()
+    python = python_of(library)
     command = [python, SERVER, str(plans_in(tmp_path / "plans")), str(tmp_path / "runs"), patience, shown]
     with talking(era, command, capabilities, PYTHONPATH=SOURCE) as talk:
         yield talk

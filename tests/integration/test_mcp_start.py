@@ -15,7 +15,7 @@ from support.mcp_clients import (
     RawClient,
     environment,
     fake_server,
-    first_generation_python,
+    python_of,
     result_of_answer,
     structured,
 )
@@ -26,11 +26,6 @@ PYTHONS = pytest.mark.parametrize("generation", ["mcp 2", "mcp 1"])
 SUPPORT = Path(__file__).resolve().parent.parent / "support"
 
 PLAIN: Json = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
-
-
-def python_of(generation: str) -> str:
-    """The interpreter with this generation of the protocol library."""
-    return sys.executable if generation == "mcp 2" else first_generation_python()
 
 
 @PYTHONS

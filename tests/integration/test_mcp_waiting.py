@@ -1,7 +1,6 @@
 """Waiting, progress, cancellation and the end: no call blocks another, and the process ends in bounded time."""
 
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from support.mcp_clients import (
     RawClient,
     environment,
     fake_server,
-    first_generation_python,
+    python_of,
     result_of_answer,
     session,
     structured,
@@ -37,11 +36,6 @@ PINGS = 40
 END_SECONDS = 120.0
 
 PYTHONS = pytest.mark.parametrize("generation", ["mcp 2", "mcp 1"])
-
-
-def python_of(generation: str) -> str:
-    """The interpreter with this generation of the protocol library."""
-    return sys.executable if generation == "mcp 2" else first_generation_python()
 
 
 def run_call(note: str, request_id: str, **more: object) -> Json:

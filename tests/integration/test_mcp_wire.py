@@ -1,7 +1,6 @@
 """The wire: whatever comes in gets its due, and nothing but messages goes out."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from support.mcp_clients import (
     RawClient,
     environment,
     fake_server,
-    first_generation_python,
+    python_of,
     result_of_answer,
     session,
     structured,
@@ -27,7 +26,7 @@ INVALID_REQUEST = -32600
 @pytest.fixture(scope="module", params=["mcp 2", "mcp 1"])
 def client(request: pytest.FixtureRequest) -> Iterator[RawClient]:
     """One session for the whole module: what one test sends must not harm the next."""
-    python = sys.executable if request.param == "mcp 2" else first_generation_python()
+    python = python_of(request.param)
     with session(python=python) as opened:
         yield opened
 

@@ -17,7 +17,7 @@ import pytest
 
 from support.browser import eventually, family
 from support.goals import clinic, journals
-from support.mcp_clients import Json, environment, first_generation_python
+from support.mcp_clients import Json, environment, python_of
 from support.planning import FOUND, PATIENT, plan_step
 from support.sampling import LONG, SHORTER, HandshakeTalk, decides, plans_in, start, talking
 from support.serving import note_bundle, put, served
@@ -54,7 +54,7 @@ class TestAModelFindsWhatTheNextStepEnters:
     @pytest.mark.timeout(900)
     @pytest.mark.parametrize(("client", "mode", "shown"), [("mcp 1", "legacy", "pages"), ("mcp 2", "auto", "names")])
     def test_in_a_plan(self, tmp_path: Path, client: str, mode: str, shown: str) -> None:
-        python = sys.executable if client == "mcp 2" else first_generation_python()
+        python = python_of(client)
         command = [python, CLIENT, mode, *serve(tmp_path, shown)]
         ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900, check=False)
         assert ended.returncode == 0, ended.stderr

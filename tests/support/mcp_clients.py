@@ -37,8 +37,10 @@ MODERN_META: Final[Json] = {
 }
 
 
-def first_generation_python() -> str:
-    """The interpreter of the environment with ``mcp`` 1."""
+def python_of(generation: str) -> str:
+    """The interpreter with this generation of the protocol library: ``mcp 1`` or ``mcp 2``."""
+    if generation == "mcp 2":
+        return sys.executable
     return _prepared("SUREHAND_SDK1_PYTHON", "the interpreter of an environment with mcp 1 and surehand")
 
 
