@@ -45,14 +45,6 @@ def room(tmp_path: Path, engine: WatchedEngine) -> Iterator[Office]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def app() -> Iterator[SandboxApp]:
-    """The clinic app."""
-    started = SandboxApp.start()
-    yield started
-    started.close()
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     """The site with two links of one name."""
