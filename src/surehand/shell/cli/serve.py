@@ -188,11 +188,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         allow_protected_export=allow_protected_export,
         allow_synthetic_recorded_defaults=allow_synthetic_recorded_defaults,
     )
-    is_sandbox = bundles is None and (tutorial or attended or flags.mode is Mode.SANDBOX)
-    if is_sandbox:
-        refuse_without_bundles(said)
     environ = {**os.environ, **({} if config is None else {CONFIG_VARIABLE: str(config)})}
-    chosen = settings(runs_dir, sandbox_engine, bundles=None if is_sandbox else said, environ=environ)
+    chosen = settings(runs_dir, sandbox_engine, bundles=_of_ones_own(flags, said), environ=environ)
     row = choose(evolve(flags, bundles=chosen.bundles is not None, qualified_config=chosen.continue_and_skip))
     if isinstance(row, StartRefusal):
         raise click.UsageError(row.value)
@@ -215,6 +212,14 @@ def command(  # noqa: PLR0913 - one parameter for each option
 
     more = partial(_tools_of, makers)
     main(partial(_build, chosen, row, notifier), row=row, more_tools=more, wire=wire)
+
+
+def _of_ones_own(flags: Flags, said: BundleArguments) -> BundleArguments | None:
+    """What was said about workflows of one's own; ``None`` where the sandbox was asked for, whatever the file says."""
+    if said.folder is not None or not (flags.tutorial or flags.attended or flags.mode is Mode.SANDBOX):
+        return said
+    refuse_without_bundles(said)
+    return None
 
 
 def _say_at_the_start(wire: "Wire | None", *, opens_no_app: bool) -> None:
