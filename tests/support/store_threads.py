@@ -31,7 +31,7 @@ def threads_race(store: RunStore, threads: int, rounds: int) -> dict[str, int]:
         with ThreadPoolExecutor(threads) as pool:
             start = threading.Barrier(threads)
             racing = [pool.submit(_race, store, start, rounds, racer) for racer in range(threads)]
-            errors = [error for each in racing if (error := each.exception(timeout=120)) is not None]
+            errors = [error for each in racing if (error := each.exception(timeout=240)) is not None]
     finally:
         sys.setswitchinterval(before)
     for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
