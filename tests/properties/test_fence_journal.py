@@ -12,6 +12,7 @@ from surehand.core.workflow.fence import (
     EFFECTS,
     FLUSHED_TO_DISK,
     Effect,
+    FenceVerdict,
     Happened,
     Journal,
     Stage,
@@ -194,6 +195,9 @@ class TestARefusal:
 
     def test_an_answer_without_a_status_refuses_nothing(self) -> None:
         assert not was_refused(parse_journal(answered_with(None)))
+
+    def test_nothing_is_refused_that_nobody_said(self) -> None:
+        assert not FenceVerdict(Delivery.SENT_ONCE, stopped_writes=0).refused
 
     @pytest.mark.parametrize("cut", range(len(journal_line(Stage.DONE))))
     def test_what_follows_the_answer_takes_nothing_back(self, cut: int) -> None:
