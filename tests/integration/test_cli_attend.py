@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import pytest
 from attrs import evolve
 
 from support.command_line import surehand
-from support.stopped import BORN, CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns
+from support.stopped import BORN, CANARIES, FRAME, PLACE, SEEN, TYPED, Stopped, StoppedRuns, runs_of_home
 from support.terminal import at_terminal
 from surehand.core.attention.decision import DecisionRequest, Door
 from surehand.core.attention.pause import Action, DeliveryState
 from surehand.core.outcome.evidence import PauseCategory
 from surehand.shell.attended.desk import AttendedDesk
-from surehand.shell.store import open_store
 
 UNKNOWN = "att_" + "0" * 24
 
@@ -24,12 +22,8 @@ UNKNOWN = "att_" + "0" * 24
 @pytest.fixture
 def runs(tmp_path: Path) -> Iterator[StoppedRuns]:
     """Runs of the installation whose home is the folder of the test."""
-    folder = tmp_path / "runs" / "surehand"
-    folder.mkdir(parents=True)
-    with closing(open_store(folder)) as store:
-        made = StoppedRuns(store, folder)
+    with runs_of_home(tmp_path) as made:
         yield made
-        made.close()
 
 
 def told(home: Path, *arguments: str, code: int = 0) -> str:

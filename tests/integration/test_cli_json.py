@@ -8,7 +8,6 @@ Laws:
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,12 @@ from click.testing import CliRunner
 from support.command_line import Told, surehand
 from support.own_bundle import OWN
 from support.serving import admit, note_bundle, put
-from support.stopped import CANARIES, StoppedRuns
+from support.stopped import CANARIES, StoppedRuns, runs_of_home
 from surehand.core.wire import to_wire
 from surehand.shell.attended.desk import AttendedDesk
 from surehand.shell.bundles import load_bundle, write_bundle
 from surehand.shell.cli import sign_in
 from surehand.shell.cli.record import End
-from surehand.shell.store import open_store
 
 
 def asked(home: Path, *command: str, code: int = 0) -> Any:  # noqa: ANN401 - parsed JSON
@@ -104,12 +102,8 @@ class TestAStoppedRun:
     @pytest.fixture
     def runs(self, tmp_path: Path) -> Iterator[StoppedRuns]:
         """Runs of the installation whose home is the folder of the test."""
-        folder = tmp_path / "runs" / "surehand"
-        folder.mkdir(parents=True)
-        with closing(open_store(folder)) as store:
-            made = StoppedRuns(store, folder)
+        with runs_of_home(tmp_path) as made:
             yield made
-            made.close()
 
     def test_is_opened_again(self, tmp_path: Path, runs: StoppedRuns) -> None:
         item = runs.stop(window=False).attention_id

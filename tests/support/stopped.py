@@ -1,6 +1,8 @@
 """Runs that stopped for a person, in a state folder, and somebody who carries out what is decided about them."""
 
 from base64 import b64encode
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ from surehand.shell.attended.sealing import EvidenceFiles
 from surehand.shell.clock import SYSTEM_CLOCK
 from surehand.shell.identity import attention_key
 from surehand.shell.locks import OwnerLock
+from surehand.shell.store import open_store
 from surehand.shell.store.attention import attention_of
 from surehand.shell.store.base import RunStore
 
@@ -141,3 +144,14 @@ def evidence(sent: bool) -> SealedEvidence:
             frame=FRAME,
         ),
     )
+
+
+@contextmanager
+def runs_of_home(home: Path) -> Generator[StoppedRuns]:
+    """Runs of the installation whose home is this folder."""
+    folder = home / "runs" / "surehand"
+    folder.mkdir(parents=True)
+    with closing(open_store(folder)) as store:
+        made = StoppedRuns(store, folder)
+        yield made
+        made.close()
